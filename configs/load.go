@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-//go:embed */*.yaml
+//go:embed */*.yaml steps/apps/*.yaml
 var shipped embed.FS
 
 //go:embed schema.json
@@ -48,16 +48,36 @@ func (t Tables) AgentConfig(name string) (any, error) { return t.Agent(name) }
 func (t Tables) RivalConfig(name string) (any, error) { return t.Rival(name) }
 
 // Shipped lists the embedded experiments by path.
-func Shipped() []string { return embedded(false) }
+func Shipped() []string { return embedded(experiment) }
 
 // ShippedApps lists the embedded applications by path ([ReadApp]).
-func ShippedApps() []string { return embedded(true) }
+func ShippedApps() []string { return embedded(application) }
 
-func embedded(apps bool) []string {
+// ShippedSteps lists the embedded workflows of steps by path ([ReadSteps]).
+func ShippedSteps() []string { return embedded(ofSteps) }
+
+// Kinds of embedded files.
+const (
+	experiment = iota
+	application
+	ofSteps
+)
+
+func kindOf(p string) int {
+	if app, _ := path.Match("variants/app[0-9].yaml", p); app {
+		return application
+	}
+	if path.Dir(p) == "steps/apps" {
+		return ofSteps
+	}
+	return experiment
+}
+
+func embedded(kind int) []string {
 	var out []string
 	// The walk is over an embedded file system, where it can't fail.
 	_ = fs.WalkDir(shipped, ".", func(p string, d fs.DirEntry, err error) error {
-		if app, _ := path.Match("variants/app[0-9].yaml", p); err == nil && !d.IsDir() && app == apps {
+		if err == nil && !d.IsDir() && kindOf(p) == kind && path.Ext(p) == ".yaml" {
 			out = append(out, p)
 		}
 		return err

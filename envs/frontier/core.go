@@ -13,10 +13,12 @@ import (
 type core struct {
 	vars []*stair
 	ops  []op
+	last int // the op whose result is the time
 	// value and weight are scratch, one per op: its time, and its share in a slope.
 	value, weight []float64
 	variable      map[int]int    // variable of a shared function
 	known         map[string]int // index of each op, so that none is there twice
+	keep          func(*term) bool
 }
 
 // op is a step of the evaluation: factor times the time of a variable, or the sum, maximum or mixture of earlier
@@ -39,12 +41,13 @@ const (
 	mixOp
 )
 
-// newCore writes a term as a core.
-func (s *solver) newCore(t *term) (*core, error) {
-	c := &core{variable: map[int]int{}, known: map[string]int{}}
+// newCore writes a term as a core. Its parts whose functions are nowhere else become variables, if keep is nil or says so.
+func (s *solver) newCore(t *term, keep func(*term) bool) (*core, error) {
+	c := &core{variable: map[int]int{}, known: map[string]int{}, keep: keep}
 	places := map[int]int{}
 	t.places(places)
-	if _, err := c.add(s, t, places); err != nil {
+	var err error
+	if c.last, err = c.add(s, t, places); err != nil {
 		return nil, err
 	}
 	c.value, c.weight = make([]float64, len(c.ops)), make([]float64, len(c.ops))
@@ -79,7 +82,7 @@ func (c *core) add(s *solver, t *term, places map[int]int) (int, error) {
 		for f, n := range here {
 			closed = closed && n == places[f]
 		}
-		if closed {
+		if closed && (c.keep == nil || t.kind == workflow.Single || c.keep(t)) {
 			f, err := s.front(t)
 			if err != nil {
 				return 0, err
@@ -176,7 +179,7 @@ func (c *core) seconds(times []float64) float64 {
 		}
 		c.value[i] = v
 	}
-	return c.value[len(c.ops)-1]
+	return c.value[c.last]
 }
 
 // slopes writes how much the time rises with each variable's, at the times of the last call of seconds: how often the
@@ -184,7 +187,7 @@ func (c *core) seconds(times []float64) float64 {
 func (c *core) slopes(g []float64) {
 	clear(g)
 	clear(c.weight)
-	c.weight[len(c.ops)-1] = 1
+	c.weight[c.last] = 1
 	for i, o := range slices.Backward(c.ops) {
 		w := c.weight[i]
 		if w == 0 {

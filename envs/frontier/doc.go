@@ -2,7 +2,8 @@
 // has a list of options (a memory size, a variant, a parallelism), each with a mean run time and an expected price.
 //
 // [Exact] returns all configurations that no other one dominates; [Within] returns fewer, with a certified relative gap.
-// A front answers every question about the two at once: the fastest under a budget, the cheapest under a latency.
+// A front answers every question about the two at once: the fastest under a budget, the cheapest under a latency. [Cheapest]
+// and [Fastest] answer one such question, where edges cross in far less time than the front takes.
 //
 // The price of a configuration is a sum over functions. Its time is the workflow's response time, a term of sums and
 // maxima (see [workflow.Part]). Where the term is a tree, fronts are combined from the leaves up: in a sum every point

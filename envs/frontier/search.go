@@ -10,7 +10,7 @@ import (
 // leaves a partial configuration where no completion can be undominated by what was found. The price that a completion
 // may have is bounded by the points found; the planes then bound its time from below.
 func (s *solver) search(t *term) (*stair, error) {
-	c, err := s.newCore(t)
+	c, err := s.newCore(t, nil)
 	if err != nil {
 		return nil, err
 	}

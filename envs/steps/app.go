@@ -14,6 +14,8 @@ type App struct {
 	// Platform names where the steps run: aws, knative, or own (Own). Empty is aws.
 	Platform string   `yaml:"platform,omitempty" json:"platform,omitempty" oneof:"|aws|knative|own"`
 	Own      Platform `yaml:"own,omitempty" json:"own,omitzero"`
+	// SLO is the limit in seconds of a request's time, in place of the environment's range of factors on the fastest.
+	SLO float64 `yaml:"slo,omitempty" json:"slo,omitempty" range:"[0,1e6]"`
 	// Steps are the workflow's nodes, in any order.
 	Steps []StepConfig `yaml:"steps" json:"steps"`
 }
@@ -23,8 +25,9 @@ type StepConfig struct {
 	// Name is the name of the step's node in the workflow.
 	Name string `yaml:"name" json:"name"`
 	// Tasks is the number of tasks, which the step's instances share evenly (γ). 0 is a state that does nothing, such as
-	// the fork at which parallel pipelines begin: nothing is to choose, it takes no time and costs nothing.
-	Tasks int `yaml:"tasks" json:"tasks" range:"[0,1e6]"`
+	// the fork at which parallel pipelines begin: nothing is to choose, it takes Wait seconds and costs nothing.
+	Tasks int     `yaml:"tasks" json:"tasks" range:"[0,1e6]"`
+	Wait  float64 `yaml:"wait,omitempty" json:"wait,omitempty" range:"[0,1e6]"`
 	// Law is the time that an instance computes for its tasks.
 	Law Law `yaml:"law,omitempty" json:"law,omitzero"`
 	// Multicore says that the code itself uses several cores: processes change nothing, and Law is case 1 of eq. 1.

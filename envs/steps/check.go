@@ -6,15 +6,25 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 )
 
+// check says which key of the workflow is out of its range.
+func (a *App) check() error {
+	c := *a
+	c.Own = a.Where() // what is not read is not checked
+	return bounds.Check(&c)
+}
+
 // validate says what is wrong with a step, naming the key below key.
 func (c *StepConfig) validate(key string, p *Platform) error {
 	if c.Tasks == 0 {
-		if !c.Law.empty() || c.Download != (Transfer{}) || c.Upload != (Transfer{}) {
+		if !c.Law.Empty() || c.Download != (Transfer{}) || c.Upload != (Transfer{}) {
 			return bounds.Errorf(key+".tasks", "is 0 or missing, but %q has a law or transfers: want the number of its tasks", c.Name)
 		}
 		return nil
 	}
-	if c.Law.empty() {
+	if c.Wait != 0 {
+		return bounds.Errorf(key+".wait", "is %g, but %q has tasks: only a state without tasks waits", c.Wait, c.Name)
+	}
+	if c.Law.Empty() {
 		return bounds.Errorf(key+".law", "is missing: step %q has %d tasks, want the law of their time, such as {a: 1.2} "+
 			"seconds a task with one core, or measured runs in profiles", c.Name, c.Tasks)
 	}
@@ -56,4 +66,14 @@ func limit(n int) int {
 		return math.MaxInt
 	}
 	return n
+}
+
+// checkSLO says by how much the workflow's own limit cannot be kept.
+func (m *Model) checkSLO() error {
+	slo := m.App.SLO
+	if slo == 0 || slo >= m.Fastest {
+		return nil
+	}
+	return bounds.Errorf("slo", "is %.4g s, which is %.3g s below the fastest configurations: they take %.4g s at P90", slo,
+		m.Fastest-slo, m.Fastest)
 }

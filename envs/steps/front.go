@@ -29,7 +29,8 @@ func (m *Model) Full(step int) []Option {
 // make a step slower or dearer, so only the most are looked at.
 func (m *Model) front(step int) []Option {
 	if m.Free(step) {
-		return []Option{{}}
+		wait := m.Steps[step].Wait
+		return []Option{{Mean: wait, P50: wait, P90: wait}}
 	}
 	var all []Option
 	for _, c := range m.likely(step) {

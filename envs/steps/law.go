@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 )
 
-// empty reports whether a step has no law.
-func (l *Law) empty() bool {
+// Empty reports whether there is no law.
+func (l *Law) Empty() bool {
 	return l.A == 0 && l.B == 0 && l.Fixed == 0 && len(l.Tasks)+len(l.Seconds) == 0
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // numLevels is the number of plans in [levels].
-const numLevels = 16
+const numLevels = 24
 
 // levels are plans of a whole workflow, from the cheapest to the quickest. Plan k is that of the least expected price
 // plus rate k times the expected time of a request (the Lagrangian of the least price within a time): each step has the

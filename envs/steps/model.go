@@ -69,10 +69,10 @@ func (a App) Compile() (*Model, error) { return a.compile(func(*Platform) {}) }
 
 // compile is Compile on a platform that is changed first.
 func (a App) compile(change func(*Platform)) (*Model, error) {
-	if err := bounds.Check(&a); err != nil && (a.Platform == Own || !strings.HasPrefix(err.Error(), "own.")) {
+	if err := a.check(); err != nil {
 		return nil, err
 	}
-	m := &Model{App: &a, Platform: a.platform()}
+	m := &Model{App: &a, Platform: a.Where()}
 	change(&m.Platform)
 	if err := m.Platform.Validate(); err != nil {
 		return nil, bounds.Errorf("own", "%s", err)
@@ -85,7 +85,7 @@ func (a App) compile(change func(*Platform)) (*Model, error) {
 		m.Options = append(m.Options, m.front(s))
 	}
 	m.measure()
-	return m, nil
+	return m, m.checkSLO()
 }
 
 // arrange compiles the graph and puts the steps in its order.
@@ -192,7 +192,7 @@ func (m *Model) Free(step int) bool { return m.Steps[step].Tasks == 0 }
 // mean.
 func (m *Model) Seconds(step, option int, quantile float64, warm int) float64 {
 	if m.Free(step) {
-		return 0
+		return m.Steps[step].Wait
 	}
 	o := m.Option(step, option)
 	if warm == 0 && option < len(m.Options[step]) {

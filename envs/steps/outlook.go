@@ -106,6 +106,9 @@ func (o *Outlook) others(at *Moment, step, k int) {
 	o.rest[k], o.other[k] = rest, in
 }
 
+// patience is after how many worse plans in a row the search ends.
+const patience = 2
+
 // prospect is that of an option with the plan that makes it cheapest. All plans are tried for a step's first option. For
 // others they are searched downhill from the one that suited the option before, *from, since slower options want a
 // quicker rest; the cheapest plan, which gives the limit up, is tried too.
@@ -113,18 +116,15 @@ func (o *Outlook) prospect(at *Moment, step, option int, from *int) Prospect {
 	c := &o.m.Options[step][option]
 	seconds := c.Mean - o.saved(at, step, c)
 	left, variance := at.SLO-at.Now-seconds, c.variance()
-	best := o.with(at, c, step, *from, left, variance)
-	try := func(k int) bool {
-		p := o.with(at, c, step, k, left, variance)
-		if p.USD <= best.USD { // neighbours can be the same plan
-			best, *from = p, k
-			return true
+	best, first := o.with(at, c, step, *from, left, variance), *from
+	for _, by := range [2]int{1, -1} {
+		for k, worse := first+by, 0; k >= 0 && k < numLevels && (worse < patience || option == 0); k += by {
+			if p := o.with(at, c, step, k, left, variance); p.USD <= best.USD { // neighbours can be the same plan
+				best, *from, worse = p, k, 0
+			} else {
+				worse++
+			}
 		}
-		return option == 0
-	}
-	for k := *from + 1; k < numLevels && try(k); k++ {
-	}
-	for k := *from - 1; k >= 0 && try(k); k-- {
 	}
 	if none := o.with(at, c, step, 0, left, variance); none.USD < best.USD {
 		best = none
@@ -143,7 +143,7 @@ func (o *Outlook) with(at *Moment, c *Option, step, k int, left, variance float6
 
 // saved is the time in seconds that warm instances take off an option's mean time.
 func (o *Outlook) saved(at *Moment, step int, c *Option) float64 {
-	if len(at.Warm) == 0 || c.Instances == 0 {
+	if len(at.Warm) == 0 || len(at.Warm[step]) == 0 || c.Instances == 0 {
 		return 0
 	}
 	k, ok := slices.BinarySearch(o.m.Platform.Memory, c.MB)

@@ -86,8 +86,8 @@ func OnKnative() Platform {
 	return p
 }
 
-// platform returns the platform that the App names.
-func (a *App) platform() Platform {
+// Where returns the platform that the App names.
+func (a *App) Where() Platform {
 	switch a.Platform {
 	case Knative:
 		return OnKnative()

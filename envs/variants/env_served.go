@@ -31,6 +31,17 @@ type service struct {
 	period   Period
 	// known is the 95th percentile of the quickest plan, by combination of variants; 0 before it was measured.
 	known []float64
+	// number and requests are what the platform and the load were drawn from.
+	number   uint64
+	requests int
+}
+
+// quickest is the key of the 95th percentile of the quickest plan with a combination of variants.
+type quickest struct {
+	model       *Model
+	number      uint64
+	requests    int
+	combination int
 }
 
 // serviceOf draws the service of application number n: how long cold starts take, how long idle instances are kept, how
@@ -40,7 +51,8 @@ func serviceOf(m *Model, n uint64, requests int) (*service, error) {
 	between := func(i uint64, low, high float64) float64 {
 		return low * math.Pow(high/low, key.With(i).Float64())
 	}
-	s := &service{platform: Platform{ColdStart: between(0, 0.3, 5), ColdCV: 0.3, KeepAlive: between(1, 60, 900)}}
+	s := &service{platform: Platform{ColdStart: between(0, 0.3, 5), ColdCV: 0.3, KeepAlive: between(1, 60, 900)}, number: n,
+		requests: requests}
 	s.rate = between(2, 0.1, 20) / s.platform.KeepAlive
 	s.kind = []string{workload.Poisson, workload.Bursty}[key.With(3).IntN(2)]
 	c := workload.Default()
@@ -88,13 +100,16 @@ func (s *service) bound(t *task, n *menu, accuracy float64, part float64) (float
 		}
 	}
 	if s.known[at] == 0 {
-		t.fill(t.plan, t.none, n.combinations[at], fastest)
-		t.evaluate(t.plan)
-		m, err := s.serve(t.choice, rng.New(0, "variants/bound").Uint64())
+		p95, err := shared(quickest{s.model, s.number, s.requests, at}, func() (float64, error) {
+			t.fill(t.plan, t.none, n.combinations[at], fastest)
+			t.evaluate(t.plan)
+			m, err := s.serve(t.choice, rng.New(0, "variants/bound").Uint64())
+			return m.P95.Value, err
+		})
 		if err != nil {
 			return 0, err
 		}
-		s.known[at] = m.P95.Value
+		s.known[at] = p95
 	}
 	return float64(1.05*s.known[at]) + float64(2*part*(cheap.Seconds-quick.Seconds)), nil
 }

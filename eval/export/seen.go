@@ -58,10 +58,12 @@ func (t *table) seen() bundle.Seen {
 			column = append(column, float64(t.kept[at]))
 		}
 		slices.Sort(column)
-		r := bundle.Range{
-			Least: float64(t.least[i]), Greatest: float64(t.greatest[i]), Low: stats.Quantile(column, 0.001),
-			Median: stats.Quantile(column, 0.5), High: stats.Quantile(column, 0.999),
-		}
+		r := bundle.Range{Least: float64(t.least[i]), Greatest: float64(t.greatest[i])}
+		// Interpolation rounds, so that a quantile of nearly equal values can fall below a lower one.
+		at := func(p, from float64) float64 { return min(max(stats.Quantile(column, p), from), r.Greatest) }
+		r.Low = at(0.001, r.Least)
+		r.Median = at(0.5, r.Low)
+		r.High = at(0.999, r.Median)
 		if i < len(t.names) {
 			r.Name = t.names[i]
 		}

@@ -1,0 +1,111 @@
+package steps
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/steps"
+)
+
+// choice is an option of a step with its predicted time and price.
+type choice struct {
+	code    int // as a Decider returns it
+	option  steps.Option
+	seconds float64 // at the decider's quantile, from cold
+}
+
+// menu is what a decider may choose for a step: ascending times, falling prices. Of options that are no faster and no
+// cheaper than another one none is there.
+type menu []choice
+
+// Parallelism restricts the options that a decider chooses among. Zeros leave them free.
+type Parallelism struct {
+	// Instances and Processes are the numbers that every step has. A step that cannot have so many has the most that it
+	// can have below.
+	Instances int
+	Processes int
+}
+
+// allows returns the options of a step that are allowed, in the model's order. Without restriction they are those on the
+// step's front, for no other one is ever better: another one is as fast and cheaper, or as cheap and faster.
+func (p Parallelism) allows(m *steps.Model, step int) []choice {
+	var out []choice
+	if p == (Parallelism{}) || m.Free(step) {
+		for i, o := range m.Options[step] {
+			out = append(out, choice{code: i, option: o})
+		}
+		return out
+	}
+	for _, mb := range m.Platform.Memory {
+		from, to := span(p.Instances, m.MostInstances(step, mb))
+		for n := from; n <= to; n++ {
+			first, last := span(p.Processes, m.MostProcesses(step, mb, n))
+			for q := first; q <= last; q++ {
+				if code, err := m.Pack(step, mb, n, q); err == nil {
+					out = append(out, choice{code: code, option: m.Option(step, code)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// span returns the numbers that are allowed: fixed, or as many as there can be, or all up to most.
+func span(fixed, most int) (from, to int) {
+	if fixed == 0 {
+		return 1, most
+	}
+	return min(fixed, most), min(fixed, most)
+}
+
+// newMenu returns the options that are allowed, with times at a quantile.
+func newMenu(m *steps.Model, step int, p Parallelism, quantile float64) menu {
+	all := p.allows(m, step)
+	for i := range all {
+		all[i].seconds = m.Seconds(step, all[i].code, quantile, 0)
+	}
+	return staircase(all)
+}
+
+// staircase sorts options by time and drops those that are no cheaper than a faster one.
+func staircase(all []choice) menu {
+	slices.SortStableFunc(all, func(a, b choice) int {
+		return cmp.Or(cmp.Compare(a.seconds, b.seconds), cmp.Compare(a.option.USD, b.option.USD))
+	})
+	var out menu
+	for _, c := range all {
+		if len(out) == 0 || c.option.USD < out[len(out)-1].option.USD {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// below returns the place of the cheapest option of less than so many seconds, -1 where there is none.
+func (l menu) below(seconds float64) int {
+	lo, hi := 0, len(l)
+	for lo < hi {
+		if mid := (lo + hi) / 2; l[mid].seconds < seconds {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo - 1
+}
+
+// within returns the cheapest option of less than so many seconds, the fastest where there is none.
+func (l menu) within(seconds float64) choice { return l[max(0, l.below(seconds))] }
+
+// fastest is the menu's first option.
+func (l menu) fastest() choice { return l[0] }
+
+// everything returns all configurations of a step that the platform allows.
+func everything(m *steps.Model, step int) (out []choice) {
+	for _, o := range m.Full(step) {
+		if code, err := m.Pack(step, o.MB, o.Instances, o.Processes); err == nil || m.Free(step) {
+			out = append(out, choice{code: code, option: o})
+		}
+	}
+	return out
+}

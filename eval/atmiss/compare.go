@@ -1,0 +1,222 @@
+package atmiss
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Options say how curves are compared.
+type Options struct {
+	// Levels are the shares of late requests at which costs are read; empty is 1 and 5 %.
+	Levels []float64
+	// Groups, where set, has a number per request: requests of one number are drawn together. So a group is what is
+	// independent of the others, such as a generated workflow with its requests.
+	Groups []int
+	// Resamples is the number of bootstrap resamples; 0 is 2,000.
+	Resamples int
+	// Seed is that of the resamples.
+	Seed uint64
+}
+
+// Reading is a method's cost at equal misses.
+type Reading struct {
+	Method string  `json:"method"`
+	Level  float64 `json:"level"` // share of late requests
+	// Cost is read from the method's curve; NaN where no setting is late so seldom.
+	Cost stats.Interval `json:"-"`
+	// Below is by how much the cost is below that of the reference, as a share of that.
+	Below stats.Interval `json:"-"`
+	// Unread is the share of resamples in which one of the two costs could not be read.
+	Unread float64 `json:"unread"`
+}
+
+// Outcome is a setting of a method with its intervals.
+type Outcome struct {
+	Method  string
+	Setting string
+	Value   float64
+	Missed  stats.Interval
+	Cost    stats.Interval
+}
+
+// Result is a comparison.
+type Result struct {
+	Reference string
+	Requests  int
+	Readings  []Reading // by level, then in the order of the curves
+	Outcomes  []Outcome // in the order of the curves
+}
+
+// Compare reads the costs of all curves at equal misses and compares them with those of a reference method.
+func Compare(curves []Curve, reference string, o Options) (*Result, error) {
+	if err := check(curves, o.Groups); err != nil {
+		return nil, err
+	}
+	ref := slices.IndexFunc(curves, func(c Curve) bool { return c.Method == reference })
+	if ref < 0 {
+		return nil, fmt.Errorf("atmiss: there is no curve of the reference %q", reference)
+	}
+	if len(o.Levels) == 0 {
+		o.Levels = []float64{0.01, 0.05}
+	}
+	if o.Resamples == 0 {
+		o.Resamples = 2000
+	}
+	b := newBootstrap(curves, o.Groups)
+	b.whole()
+	first := b.outcomes()
+	r := &Result{Reference: reference, Requests: b.requests}
+	draws := make([][][]means, o.Resamples)
+	stream := rng.NewStream(o.Seed, "atmiss")
+	for k := range draws {
+		b.draw(stream)
+		draws[k] = b.outcomes()
+	}
+	for _, level := range o.Levels {
+		for c := range curves {
+			r.Readings = append(r.Readings, b.reading(curves[c].Method, level, first, draws, c, ref))
+		}
+	}
+	for c, curve := range curves {
+		for i, p := range curve.Points {
+			missed, cost := make([]float64, len(draws)), make([]float64, len(draws))
+			for k, d := range draws {
+				missed[k], cost[k] = d[c][i].missed, d[c][i].cost
+			}
+			r.Outcomes = append(r.Outcomes, Outcome{curve.Method, curve.Setting, p.Value,
+				b.interval(first[c][i].missed, missed), b.interval(first[c][i].cost, cost)})
+		}
+	}
+	return r, nil
+}
+
+// reading reads one method at one level.
+func (b *bootstrap) reading(method string, level float64, first [][]means, draws [][][]means, c, ref int) Reading {
+	below := func(cost, other float64) float64 { return 1 - cost/other }
+	cost := read(first[c], level)
+	out := Reading{Method: method, Level: level}
+	var costs, shares []float64
+	for _, d := range draws {
+		x, y := read(d[c], level), read(d[ref], level)
+		if math.IsNaN(x) || math.IsNaN(y) {
+			out.Unread += 1 / float64(len(draws))
+			continue
+		}
+		costs, shares = append(costs, x), append(shares, below(x, y))
+	}
+	out.Cost, out.Below = b.interval(cost, costs), b.interval(below(cost, read(first[ref], level)), shares)
+	return out
+}
+
+// bootstrap resamples groups of requests, the same for all methods, and each method's training seeds.
+type bootstrap struct {
+	curves   []Curve
+	requests int
+	groups   [][]int // the requests of each
+	weight   []float64
+	total    float64
+	rows     [][]int // per curve how often each of its training seeds was drawn
+	tail     float64 // of a percentile interval that is as wide as Student's t interval for as many groups
+}
+
+func newBootstrap(curves []Curve, groups []int) *bootstrap {
+	b := &bootstrap{curves: curves, requests: len(curves[0].Points[0].Missed[0])}
+	place := map[int]int{}
+	for r := range b.requests {
+		g := r
+		if groups != nil {
+			g = groups[r]
+		}
+		i, ok := place[g]
+		if !ok {
+			i = len(b.groups)
+			place[g] = i
+			b.groups = append(b.groups, nil)
+		}
+		b.groups[i] = append(b.groups[i], r)
+	}
+	b.weight = make([]float64, b.requests)
+	for _, c := range curves {
+		b.rows = append(b.rows, make([]int, len(c.Points[0].Missed)))
+	}
+	b.tail = (1 - stats.Level) / 2
+	if k := float64(len(b.groups)); k > 1 {
+		t := distuv.StudentsT{Sigma: 1, Nu: k - 1}.Quantile(1 - b.tail)
+		b.tail = distuv.UnitNormal.CDF(-math.Sqrt(k/(k-1)) * t)
+	}
+	return b
+}
+
+// whole counts everything once.
+func (b *bootstrap) whole() {
+	for r := range b.weight {
+		b.weight[r] = 1
+	}
+	b.total = float64(b.requests)
+	for _, rows := range b.rows {
+		for i := range rows {
+			rows[i] = 1
+		}
+	}
+}
+
+// draw draws groups and training seeds with replacement.
+func (b *bootstrap) draw(stream *rng.Stream) {
+	clear(b.weight)
+	b.total = 0
+	for range b.groups {
+		g := b.groups[stream.IntN(len(b.groups))]
+		for _, r := range g {
+			b.weight[r]++
+		}
+		b.total += float64(len(g))
+	}
+	for _, rows := range b.rows {
+		clear(rows)
+		for range rows {
+			rows[stream.IntN(len(rows))]++
+		}
+	}
+}
+
+// outcomes returns the means of every point of every curve under the present weights.
+func (b *bootstrap) outcomes() [][]means {
+	out := make([][]means, len(b.curves))
+	for c := range b.curves {
+		out[c] = make([]means, len(b.curves[c].Points))
+		for i := range out[c] {
+			p, m := &b.curves[c].Points[i], &out[c][i]
+			for s, times := range b.rows[c] {
+				if times == 0 {
+					continue
+				}
+				share := float64(times) / (float64(len(b.rows[c])) * b.total)
+				var missed, cost float64
+				for r, w := range b.weight {
+					missed += float64(w * p.Missed[s][r])
+					cost += float64(w * p.Cost[s][r])
+				}
+				m.missed += float64(share * missed)
+				m.cost += float64(share * cost)
+			}
+		}
+	}
+	return out
+}
+
+// interval is the percentile interval, as wide as Student's for few groups.
+func (b *bootstrap) interval(point float64, draws []float64) stats.Interval {
+	out := stats.Interval{Point: point, Low: math.NaN(), High: math.NaN()}
+	if len(b.groups) < 2 || len(draws) == 0 || math.IsNaN(point) {
+		return out
+	}
+	slices.Sort(draws)
+	out.Low, out.High = stats.Quantile(draws, b.tail), stats.Quantile(draws, 1-b.tail)
+	return out
+}
