@@ -5,36 +5,78 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"runtime"
+	"sync"
+	"weak"
 
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// shelf holds the workflows that an environment's episodes are of. It makes each when it is first needed, and keeps it.
+// shelf holds the workflows that environments of one configuration have episodes of. It makes each when it is first
+// needed, and keeps it. Several goroutines may use it.
 type shelf struct {
 	config EnvConfig
+	mu     sync.Mutex
 	apps   map[int]*entry
 }
 
 // entry is a workflow on the shelf.
 type entry struct {
+	making       sync.Once
+	err          error
 	known, truth *Model
 	ahead        *ahead
-	front        frontier.Front // with the exact oracle, when it is first needed
+
+	solving  sync.Once      // of what the exact oracle needs
+	front    frontier.Front // ascending by time
+	unsolved error
+}
+
+// shelves are those in use, by configuration: the copies of an environment share one, for making a workflow takes a
+// thousand times as long as a decision. A shelf that no environment uses any longer goes.
+var shelves struct {
+	sync.Mutex
+	by map[string]weak.Pointer[shelf]
 }
 
 func newShelf(c EnvConfig) (*shelf, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &shelf{config: c, apps: map[int]*entry{}}
+	s := sharedShelf(c)
 	if c.Workflow != AllGenerated { // errors of the workflow are to show at once
 		if _, err := s.entry(0); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+func sharedShelf(c EnvConfig) *shelf {
+	shelves.Lock()
+	defer shelves.Unlock()
+	key := fmt.Sprintf("%+v", c)
+	if s := shelves.by[key].Value(); s != nil {
+		return s
+	}
+	if shelves.by == nil {
+		shelves.by = map[string]weak.Pointer[shelf]{}
+	}
+	s := &shelf{config: c, apps: map[int]*entry{}}
+	shelves.by[key] = weak.Make(s)
+	runtime.AddCleanup(s, forget, key)
+	return s
+}
+
+// forget drops a shelf that is gone.
+func forget(key string) {
+	shelves.Lock()
+	defer shelves.Unlock()
+	if shelves.by[key].Value() == nil {
+		delete(shelves.by, key)
+	}
 }
 
 // fingerprint tells configurations apart.
@@ -49,6 +91,8 @@ func (s *shelf) most() int {
 	if s.config.Workflow == AllGenerated {
 		return s.config.Steps[1]
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.apps[0].known.NumSteps()
 }
 
@@ -58,20 +102,29 @@ func (s *shelf) entry(seed uint64) (*entry, error) {
 	if s.config.Workflow == AllGenerated {
 		i = int(seed % uint64(s.config.Apps))
 	}
-	if n := s.apps[i]; n != nil {
-		return n, nil
+	s.mu.Lock()
+	n := s.apps[i]
+	if n == nil {
+		n = &entry{}
+		s.apps[i] = n
 	}
+	s.mu.Unlock()
+	n.making.Do(func() { n.err = s.make(n, i) })
+	return n, n.err
+}
+
+// make works a workflow out.
+func (s *shelf) make(n *entry, i int) error {
 	app, err := s.app(uint64(s.config.First + i))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m, err := app.compile(s.config.apply)
 	if err != nil {
-		return nil, fmt.Errorf("workflow %s: %w", app.Name, err)
+		return fmt.Errorf("workflow %s: %w", app.Name, err)
 	}
-	n := &entry{known: m, truth: m, ahead: m.lookAhead()}
-	s.apps[i] = n
-	return n, nil
+	n.known, n.truth, n.ahead = m, m, m.lookAhead()
+	return nil
 }
 
 // app returns the description of a workflow.
@@ -104,24 +157,27 @@ func (s *shelf) oracle(n *entry, slo float64) (float64, error) {
 	if s.config.Oracle == Relaxed {
 		return n.ahead.relaxed(slo), nil
 	}
-	if n.front == nil {
-		p := frontier.Problem{Flow: n.known.Flow}
-		for _, options := range n.known.Options {
-			var list []frontier.Option
-			for _, o := range options {
-				list = append(list, frontier.Option{Seconds: o.P90, USD: o.USD})
-			}
-			p.Options = append(p.Options, list)
-		}
-		var err error
-		if n.front, err = frontier.Exact(context.Background(), p); err != nil {
-			return 0, err
-		}
+	n.solving.Do(n.solve)
+	if n.unsolved != nil {
+		return 0, n.unsolved
 	}
 	if p, ok := n.front.Cheapest(slo); ok {
 		return p.USD, nil
 	}
 	return n.front[0].USD, nil
+}
+
+// solve finds the exact front.
+func (n *entry) solve() {
+	p := frontier.Problem{Flow: n.known.Flow}
+	for _, options := range n.known.Options {
+		var list []frontier.Option
+		for _, o := range options {
+			list = append(list, frontier.Option{Seconds: o.P90, USD: o.USD})
+		}
+		p.Options = append(p.Options, list)
+	}
+	n.front, n.unsolved = frontier.Exact(context.Background(), p)
 }
 
 // drawn returns a value of a range, evenly in its logarithm.
