@@ -118,3 +118,19 @@ func (t *term) depth() int {
 		return d + max(1, len(t.terms)-1)
 	}
 }
+
+// Tree reports whether the response time is made of sums and maxima alone with each function in one of them, so that fronts
+// are combined and nothing is searched.
+func (p *Problem) Tree() (bool, error) {
+	t, err := p.term()
+	return err == nil && t.apart(), err
+}
+
+// apart reports whether a term is a tree and no function is in two of its terms.
+func (t *term) apart() bool {
+	if t.kind == workflow.Single {
+		return true
+	}
+	return t.kind != workflow.Other && len(t.groups()) == len(t.terms) &&
+		!slices.ContainsFunc(t.terms, func(c *term) bool { return !c.apart() })
+}

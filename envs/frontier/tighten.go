@@ -138,7 +138,7 @@ func (b *boxes) within(x *box) bool {
 // drop drops labels at both ends of a box with which the least sum by its plane is no better than the best configuration.
 func (b *boxes) drop(x *box) bool {
 	limit := b.goal.usd + float64(x.rate*b.goal.seconds)
-	limit -= tie * limit
+	limit -= float64(tie * limit)
 	sum := b.least(x)
 	if sum >= limit {
 		return false

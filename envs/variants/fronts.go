@@ -20,6 +20,9 @@ import (
 type fronts struct {
 	mu sync.Mutex
 	by map[string][]Plan // by the floor's ranks
+
+	shape    sync.Once // finds out about crossing
+	crossing bool
 }
 
 // WithAccuracy returns the model with another formula (and weights) of the accuracy score. Both share what is worked out.
@@ -140,6 +143,20 @@ func pareto(options []Option, all []int) []int {
 	return out
 }
 
+// problem returns a floor's problem of time and price, and for each function the options that it has.
+func (m *Model) problem(l *levels, floor []int) (frontier.Problem, [][]int) {
+	kept := m.floorOptions(l, floor)
+	p := frontier.Problem{Flow: m.Flow, Delays: m.Delays}
+	for f, options := range kept {
+		list := make([]frontier.Option, len(options))
+		for i, o := range options {
+			list[i] = frontier.Option{Seconds: m.Options[f][o].Seconds, USD: m.Options[f][o].USD}
+		}
+		p.Options = append(p.Options, list)
+	}
+	return p, kept
+}
+
 // front returns the exact front of a floor, time rising and cost falling, orchestration included. A cost that grows with
 // the response time takes points from the front and adds none: what is faster and cheaper without it is so with it.
 func (m *Model) front(ctx context.Context, l *levels, floor []int) ([]Plan, error) {
@@ -150,15 +167,7 @@ func (m *Model) front(ctx context.Context, l *levels, floor []int) ([]Plan, erro
 	if ok {
 		return out, nil
 	}
-	kept := m.floorOptions(l, floor)
-	p := frontier.Problem{Flow: m.Flow, Delays: m.Delays}
-	for f, options := range kept {
-		list := make([]frontier.Option, len(options))
-		for i, o := range options {
-			list[i] = frontier.Option{Seconds: m.Options[f][o].Seconds, USD: m.Options[f][o].USD}
-		}
-		p.Options = append(p.Options, list)
-	}
+	p, kept := m.problem(l, floor)
 	points, err := frontier.Exact(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", m.App.Name, strings.TrimPrefix(err.Error(), "frontier: "))

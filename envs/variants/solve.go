@@ -8,36 +8,58 @@ import (
 	"sort"
 )
 
-// Solve returns the best configuration. It is exact: the answer is the best of the exact fronts over time and cost of the
-// combinations of variants that have the accuracy. Where the constraints cannot be met it returns an [Infeasible] error.
-// A problem with a percentile is answered as [Model.SolveTail] says.
+// Solve returns the best configuration. It is exact: the answer is the best over the combinations of variants that have the
+// accuracy, by their exact fronts over time and cost, or where the front of a crossing graph would take long, by branch
+// and bound for this one problem. Where the constraints cannot be met it returns an [Infeasible] error. A problem with a
+// percentile is answered as [Model.SolveTail] says.
 func (m *Model) Solve(ctx context.Context, p Problem) (Plan, error) {
+	s, err := m.Search(ctx, p)
+	if err == nil && p.Percentile == 0 && !s.Exact {
+		err = ctx.Err()
+	}
+	return s.Plan, err
+}
+
+// Solved is the answer to a problem.
+type Solved struct {
+	Plan
+	// Proved is a value of the objective that no configuration is better than; the plan's own where it is Exact.
+	Proved float64
+	Exact  bool
+}
+
+// Search is as [Model.Solve], but where the context is done it returns the best configuration found so far, if there is one,
+// with what is proved by then.
+func (m *Model) Search(ctx context.Context, p Problem) (Solved, error) {
 	if err := p.Validate(); err != nil {
-		return Plan{}, err
+		return Solved{}, err
 	}
 	if p.Percentile > 0 {
 		t, err := m.SolveTail(ctx, p)
-		return t.Plan, err
+		return Solved{t.Plan, t.Proved, t.Optimal(p)}, err
 	}
 	l, err := m.levels()
 	if err != nil {
-		return Plan{}, err
+		return Solved{}, err
 	}
 	best, err := m.best(ctx, l, p)
 	if err == nil && best.Choice == nil {
-		err = m.infeasible(ctx, l, p)
+		if err = ctx.Err(); err == nil {
+			err = m.infeasible(ctx, l, p)
+		}
 	}
 	return best, err
 }
 
 // best returns the best configuration, one without a choice where there is none.
-func (m *Model) best(ctx context.Context, l *levels, p Problem) (Plan, error) {
+func (m *Model) best(ctx context.Context, l *levels, p Problem) (Solved, error) {
 	if p.Objective != Accuracy {
 		return m.bestAt(ctx, l, p, p.Accuracy)
 	}
 	// The greatest score that some configuration within the bounds has: what is feasible at a score is so at a lower one.
 	var failed error
-	feasible := Plan{}
+	feasible := Solved{}
+	unknown := -1.0 // the greatest score of which it is not known
 	p.Objective = Cost
 	from := sort.SearchFloat64s(l.values, p.Accuracy*(1-slack))
 	values := l.values[from:]
@@ -45,44 +67,72 @@ func (m *Model) best(ctx context.Context, l *levels, p Problem) (Plan, error) {
 		if failed != nil {
 			return false
 		}
-		plan, err := m.bestAt(ctx, l, p, values[len(values)-1-i])
-		if failed = err; plan.Choice != nil {
-			feasible = plan
+		score := values[len(values)-1-i]
+		s, err := m.bestAt(ctx, l, p, score)
+		if failed = err; s.Choice != nil {
+			feasible = s
+		} else if !math.IsInf(s.Proved, 1) {
+			unknown = max(unknown, score)
 		}
-		return plan.Choice != nil
+		return s.Choice != nil
 	})
+	feasible.Proved, feasible.Exact = max(feasible.Accuracy, unknown), unknown < 0
 	return feasible, failed
 }
 
-// bestAt returns the fastest or the cheapest configuration with at least an accuracy score.
-func (m *Model) bestAt(ctx context.Context, l *levels, p Problem, accuracy float64) (Plan, error) {
-	var best Plan
+// bestAt returns the fastest or the cheapest configuration with at least an accuracy score. Without a choice, Proved is
+// infinite where there is none, else what one could have.
+func (m *Model) bestAt(ctx context.Context, l *levels, p Problem, accuracy float64) (Solved, error) {
+	best := Solved{Proved: math.Inf(1)}
 	s := m.NewScratch()
+	crossing := m.crossing()
 	for _, floor := range l.floors(accuracy) {
-		front, err := m.front(ctx, l, floor)
-		if err != nil {
-			return Plan{}, err
-		}
-		i := 0 // the first point within the budget is the fastest, the last within the latency the cheapest
-		if p.Objective == Time {
-			i = sort.Search(len(front), func(i int) bool { return within(front[i].USD, p.Budget) })
+		var plan Plan
+		var proved float64
+		var err error
+		if crossing {
+			plan, proved, err = m.single(ctx, l, floor, p)
 		} else {
-			i = sort.Search(len(front), func(i int) bool { return !within(front[i].Seconds, p.Latency) }) - 1
+			plan, proved, err = m.onFront(ctx, l, floor, p)
 		}
-		if i < 0 || i == len(front) || !within(front[i].Seconds, p.Latency) || !within(front[i].USD, p.Budget) {
+		if err != nil {
+			return Solved{}, err
+		}
+		best.Proved = min(best.Proved, proved)
+		if plan.Choice == nil {
 			continue
 		}
-		plan := front[i]
 		plan.Accuracy = m.accuracy(s, plan.Choice)
 		if best.Choice == nil || p.Better(plan.Outcome, best.Outcome) {
-			best = plan
+			best.Plan = plan
 		}
 	}
 	if best.Choice != nil {
 		best.Choice = slices.Clone(best.Choice)
 		best.Outcome = m.EvaluateWith(s, best.Choice)
+		if own := p.Value(best.Outcome); best.Proved >= own*(1-slack) {
+			best.Proved, best.Exact = own, true
+		}
 	}
 	return best, nil
+}
+
+// onFront returns the best plan on a floor's front, one without a choice where there is none, and what none is below.
+func (m *Model) onFront(ctx context.Context, l *levels, floor []int, p Problem) (Plan, float64, error) {
+	front, err := m.front(ctx, l, floor)
+	if err != nil {
+		return Plan{}, 0, err
+	}
+	i := 0 // the first point within the budget is the fastest, the last within the latency the cheapest
+	if p.Objective == Time {
+		i = sort.Search(len(front), func(i int) bool { return within(front[i].USD, p.Budget) })
+	} else {
+		i = sort.Search(len(front), func(i int) bool { return !within(front[i].Seconds, p.Latency) }) - 1
+	}
+	if i < 0 || i == len(front) || !within(front[i].Seconds, p.Latency) || !within(front[i].USD, p.Budget) {
+		return Plan{}, math.Inf(1), nil
+	}
+	return front[i], p.Value(front[i].Outcome), nil
 }
 
 // Need is what one constraint would have to be for the problem to have an answer, with the others as they are.
@@ -124,7 +174,7 @@ func (m *Model) infeasible(ctx context.Context, l *levels, p Problem) error {
 			return err
 		}
 		if plan.Choice != nil {
-			out.Needs = append(out.Needs, Need{c.name, wanted, relaxed.Value(plan.Outcome), plan})
+			out.Needs = append(out.Needs, Need{c.name, wanted, relaxed.Value(plan.Outcome), plan.Plan})
 		}
 		// Alone, the constraint is in the way where even without the others it cannot be met.
 		alone := Problem{Objective: c.objective}
@@ -141,7 +191,7 @@ func (m *Model) infeasible(ctx context.Context, l *levels, p Problem) error {
 			alone.Accuracy = wanted
 		}
 		if !alone.Keeps(plan.Outcome) {
-			out.Alone = append(out.Alone, Need{c.name, wanted, alone.Value(plan.Outcome), plan})
+			out.Alone = append(out.Alone, Need{c.name, wanted, alone.Value(plan.Outcome), plan.Plan})
 		}
 	}
 	slices.SortStableFunc(out.Needs, func(a, b Need) int { return cmp.Compare(a.distance(), b.distance()) })

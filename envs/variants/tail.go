@@ -27,3 +27,15 @@ func (m *Model) Distribution(choice []int, grid workflow.Grid) (workflow.Distrib
 	}
 	return d, err
 }
+
+// Optimal reports whether the plan is the optimum of its problem, up to the error of the percentiles.
+func (t *Tail) Optimal(p Problem) bool {
+	value := p.Value(t.Outcome)
+	switch p.Objective {
+	case Accuracy:
+		return t.Proved <= value*(1+slack)
+	case Time:
+		value = t.Quantile
+	}
+	return value <= t.Proved*(1+1e-3)
+}
