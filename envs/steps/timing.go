@@ -12,19 +12,39 @@ type configuration struct{ mb, instances, processes int }
 // spread is a lognormal time by its mean and its coefficient of variation.
 type spread struct{ mean, cv float64 }
 
-// plus adds an independent time: the sum is taken as lognormal with the mean and the variance of the sum.
-func (s spread) plus(t spread) spread {
-	m, a, b := s.mean+t.mean, s.mean*s.cv, t.mean*t.cv
-	if m == 0 {
-		return spread{}
-	}
-	return spread{m, math.Sqrt(float64(a*a)+float64(b*b)) / m}
-}
-
 // logarithm returns mean and deviation of the time's logarithm.
 func (s spread) logarithm() (mu, sigma float64) {
 	v := portable.Log1p(float64(s.cv * s.cv))
 	return portable.Log(s.mean) - float64(v/2), math.Sqrt(v)
+}
+
+// cumulants are mean, variance and third central moment of a time: those of independent times add up.
+type cumulants struct{ mean, variance, third float64 }
+
+// cumulants returns those of the lognormal time.
+func (s spread) cumulants() cumulants {
+	v := float64(s.cv * s.cv)
+	sd := s.mean * s.cv
+	return cumulants{s.mean, float64(sd * sd), float64(float64(sd*sd)*sd) * float64(s.cv*(3+v))}
+}
+
+func (c cumulants) plus(d cumulants) cumulants {
+	return cumulants{c.mean + d.mean, c.variance + d.variance, c.third + d.third}
+}
+
+// lognormal returns the shifted lognormal law with these moments: the time is shift + X, where ln X is normal with mean
+// mu and deviation sigma.
+func (c cumulants) lognormal() (shift, mu, sigma float64) {
+	if c.variance <= 0 || c.third <= 0 {
+		return c.mean, math.Inf(-1), 0
+	}
+	sd := math.Sqrt(c.variance)
+	g := max(c.third/float64(c.variance*sd), 1e-5) // below, it is normal
+	// With w = exp(σ²) the skewness is (w + 2)·√(w − 1), a cubic equation.
+	t := portable.Pow(1+float64(g*g/2)+float64(g*math.Sqrt(1+float64(g*g/4))), 1.0/3)
+	w := t + 1/t - 1
+	scale := sd / math.Sqrt(float64(w*(w-1)))
+	return c.mean - float64(scale*math.Sqrt(w)), portable.Log(scale), math.Sqrt(portable.Log(w))
 }
 
 // compute is the mean time in seconds that an instance computes for some tasks.
@@ -82,8 +102,8 @@ func (p *Platform) times(c *StepConfig, o configuration) times {
 }
 
 // run is the time that an instance runs: 0 for one with a task more, 1 for one without.
-func (p *Platform) run(t *times, class int) spread {
-	return spread{t.compute[class], p.ComputeCV}.plus(t.download).plus(t.upload)
+func (p *Platform) run(t *times, class int) cumulants {
+	return spread{t.compute[class], p.ComputeCV}.cumulants().plus(t.download.cumulants()).plus(t.upload.cumulants())
 }
 
 // meanRun is the mean over the instances of the time that they run.
