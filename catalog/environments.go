@@ -123,7 +123,7 @@ func environments() []Env {
 				{File: "envs/steps/testdata/steps.golden", Set: []string{"env.apps=20"}},
 				{"envs/steps/testdata/knative.golden", []string{"env.workflow=dag", "env.billed=run", "env.mapping=formula"}},
 			},
-		}, steps.DefaultEnv, alone(steps.New)),
+		}, steps.DefaultEnv, workflow(steps.New)),
 		DefineEnv(Env{
 			ID: "stoker/CartPole-v1", Doc: "balance a pole on a cart (Gymnasium's CartPole-v1)", Page: "docs/environments.md",
 			Short:  "env: {id: stoker/CartPole-v1, max_steps: 3}",
@@ -168,6 +168,19 @@ func application[E any](build func(variants.EnvConfig, *variants.Model) (E, erro
 			}
 		}
 		return build(c, own)
+	}
+}
+
+// workflow is the constructor of an environment that configures the steps of workflows, or of one from a file.
+func workflow[E any](build func(steps.EnvConfig, steps.Given) (E, error)) func(steps.EnvConfig, workload.Config) (E, error) {
+	return func(c steps.EnvConfig, _ workload.Config) (e E, err error) {
+		var with steps.Given
+		if c.File() {
+			if with.Own, err = configs.ReadSteps(c.Workflow); err != nil {
+				return e, fmt.Errorf("env.workflow: %w", err)
+			}
+		}
+		return build(c, with)
 	}
 }
 

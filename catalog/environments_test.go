@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -155,6 +156,37 @@ func TestApplicationFiles(t *testing.T) {
 			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 				t.Errorf("%s: error %v, want %q", id, err, want)
 			}
+		}
+	}
+}
+
+// What is wrong with a file of steps is said with its line and field.
+func TestWorkflowFiles(t *testing.T) {
+	const text = "name: a\nworkflow: {nodes: [{name: f}, {name: g}], edges: [{from: f, to: g}]}\nsteps:\n" +
+		"  - {name: f, tasks: 8, law: {a: 1}, download: {objects: 8, mb: 4}, upload: {objects: 0, mb: 0}}\n" +
+		"  - {name: g, tasks: 8, law: {a: 1}, download: {objects: 8, mb: 4}, upload: {objects: 1, mb: 2}}\n"
+	file := filepath.Join(t.TempDir(), "flow.yaml")
+	e, err := Default().Env(steps.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, text := range map[string]string{
+		"":                                     text,
+		"flow.yaml:5: steps[1].law is missing": strings.Replace(text, "{name: g, tasks: 8, law: {a: 1},", "{name: g, tasks: 8,", 1),
+		"flow.yaml:5: steps[1].upload is missing": strings.Replace(text, ", upload: {objects: 1, mb: 2}", "", 1),
+		"flow.yaml:1: slo is 0.1 s, which is ":    "slo: 0.1\n" + text,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c := steps.DefaultEnv()
+		c.Workflow = file
+		_, err := e.New(&c, workload.Default())
+		switch {
+		case want == "" && err != nil:
+			t.Error(err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }

@@ -23,8 +23,8 @@ type Env struct {
 }
 
 // New returns an environment; call Reset before Step.
-func New(c EnvConfig) (*Env, error) {
-	g, err := newGame(ID, c)
+func New(c EnvConfig, with Given) (*Env, error) {
+	g, err := newGame(ID, c, with)
 	if err != nil {
 		return nil, err
 	}

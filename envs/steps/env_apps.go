@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"weak"
 
@@ -18,6 +19,9 @@ import (
 // needed, and keeps it. Several goroutines may use it.
 type shelf struct {
 	config EnvConfig
+	own    *App  // that of a file
+	tpch   []App // where the workflow is one or all of these
+	print  uint64
 	mu     sync.Mutex
 	apps   map[int]*entry
 }
@@ -41,30 +45,62 @@ var shelves struct {
 	by map[string]weak.Pointer[shelf]
 }
 
-func newShelf(c EnvConfig) (*shelf, error) {
+func newShelf(c EnvConfig, own *App) (*shelf, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := sharedShelf(c)
-	if c.Workflow != AllGenerated { // errors of the workflow are to show at once
-		if _, err := s.entry(0); err != nil {
+	if (own != nil) != c.File() {
+		return nil, fmt.Errorf("workflow is %s, want a workflow with a file's name, and none with another", c.Workflow)
+	}
+	var tpch []App
+	if strings.HasPrefix(c.Workflow, AllTPCH) && own == nil {
+		var err error
+		if tpch, err = ReadTPCH(c.Data); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	s := sharedShelf(c, own, tpch)
+	if c.Workflow == AllGenerated {
+		return s, nil
+	}
+	if c.Workflow == AllTPCH {
+		for i := range tpch {
+			if err := s.fits(&tpch[i]); err != nil {
+				return nil, fmt.Errorf("workflow %s: %w", tpch[i].Name, err)
+			}
+		}
+	}
+	_, err := s.entry(0) // errors of the workflow are to show at once
+	return s, err
 }
 
-func sharedShelf(c EnvConfig) *shelf {
+// fits says that a workflow has more steps than policies see.
+func (s *shelf) fits(a *App) error {
+	if n, most := len(a.Workflow.Nodes), s.config.Steps[1]; n > most {
+		return fmt.Errorf("it has %d steps, and env.steps has room for %d: a policy sees no more than it was trained "+
+			"with; want env.steps=[%d, %d] in its training", n, most, s.config.Steps[0], n)
+	}
+	return nil
+}
+
+func sharedShelf(c EnvConfig, own *App, tpch []App) *shelf {
 	shelves.Lock()
 	defer shelves.Unlock()
 	key := fmt.Sprintf("%+v", c)
+	if own != nil { // where a file lies does not matter, what it says does
+		c.Workflow = "own"
+		key = fmt.Sprintf("%+v %+v", c, *own)
+	}
 	if s := shelves.by[key].Value(); s != nil {
 		return s
 	}
 	if shelves.by == nil {
 		shelves.by = map[string]weak.Pointer[shelf]{}
 	}
-	s := &shelf{config: c, apps: map[int]*entry{}}
+	s := &shelf{config: c, own: own, tpch: tpch, apps: map[int]*entry{}}
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	s.print = h.Sum64()
 	shelves.by[key] = weak.Make(s)
 	runtime.AddCleanup(s, forget, key)
 	return s
@@ -80,26 +116,15 @@ func forget(key string) {
 }
 
 // fingerprint tells configurations apart.
-func (s *shelf) fingerprint() uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v", s.config)
-	return h.Sum64()
-}
+func (s *shelf) fingerprint() uint64 { return s.print }
 
 // most is the largest number of steps that there can be.
-func (s *shelf) most() int {
-	if s.config.Workflow == AllGenerated {
-		return s.config.Steps[1]
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.apps[0].known.NumSteps()
-}
+func (s *shelf) most() int { return s.config.Steps[1] }
 
 // entry returns the workflow of an episode.
 func (s *shelf) entry(seed uint64) (*entry, error) {
 	i := 0
-	if s.config.Workflow == AllGenerated {
+	if s.config.Workflow == AllGenerated || s.config.Workflow == AllTPCH {
 		i = int(seed % uint64(s.config.Apps))
 	}
 	s.mu.Lock()
@@ -120,6 +145,9 @@ func (s *shelf) make(n *entry, i int) error {
 		return err
 	}
 	m, err := app.compile(s.config.apply)
+	if err == nil {
+		err = s.fits(&app)
+	}
 	if err != nil {
 		return fmt.Errorf("workflow %s: %w", app.Name, err)
 	}
@@ -131,9 +159,16 @@ func (s *shelf) make(n *entry, i int) error {
 func (s *shelf) app(number uint64) (App, error) {
 	c := &s.config
 	a, err := App{}, error(nil)
-	if c.Workflow == AllGenerated {
+	switch {
+	case c.Workflow == AllGenerated:
 		a, err = Generate(number, Generated{Steps: c.Steps, Shape: c.Shape, Platform: AWS})
-	} else {
+	case c.Workflow == AllTPCH:
+		a = s.tpch[number%uint64(len(s.tpch))]
+	case s.tpch != nil:
+		a, err = TPCH(s.tpch, c.Workflow)
+	case s.own != nil:
+		a = *s.own
+	default:
 		a, err = Preset(c.Workflow)
 	}
 	if c.Platform != "" {

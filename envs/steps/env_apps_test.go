@@ -23,7 +23,7 @@ func TestShelfIsShared(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range all {
 			wait.Go(func() {
-				s, err := newShelf(c)
+				s, err := newShelf(c, nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -46,7 +46,7 @@ func TestShelfIsShared(t *testing.T) {
 			}
 		}
 		c.SLO = []float64{2, 2}
-		if other, err := newShelf(c); err != nil || other == all[0] {
+		if other, err := newShelf(c, nil); err != nil || other == all[0] {
 			t.Errorf("another configuration shares the workflows (%v)", err)
 		}
 		runtime.KeepAlive(all)

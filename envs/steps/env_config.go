@@ -1,19 +1,26 @@
 package steps
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/stoker-rl/stoker/bounds"
 )
 
 // EnvConfig configures [Env] and [Flat].
 type EnvConfig struct {
-	// Workflow is generated, or the workflow of every episode: ml, vp, dag (StepConf, §7.1), chain or diamond (small ones).
+	// Workflow is generated, tpch (TPC-H's queries), or one workflow: ml, vp, dag (StepConf, §7.1), tpch-QUERY-SIZE, chain
+	// or diamond (small ones), or a file: YAML, or a state machine of AWS Step Functions with its steps beside it
+	// (docs/steps.md). A path is relative to the working folder.
 	Workflow string `yaml:"workflow" json:"workflow"`
+	// Data is the folder with the TPC-H jobs, or their file; empty is the folder in STOKER_DATA.
+	Data string `yaml:"data" json:"data"`
 	// Apps is the number of generated workflows; the episode with seed s is of workflow First + s mod Apps. Those with
-	// numbers from 5,000 on are kept for tests.
+	// numbers from 5,000 on are kept for tests. Of TPC-H's queries it is query First + s mod Apps, counted round.
 	Apps  int `yaml:"apps" json:"apps" range:"[1,1e6]"`
 	First int `yaml:"first" json:"first" range:"[0,1e9]"`
 	// Steps is the smallest and the largest number of steps of a generated workflow, Shape what it is made of: chain, dag
-	// or mixed.
+	// or mixed. Other workflows have at most the largest: policies see room for so many.
 	Steps []int  `yaml:"steps" json:"steps" range:"[3,32]"`
 	Shape string `yaml:"shape" json:"shape" oneof:"mixed|chain|dag"`
 	// Platform is where the steps run, if not where the workflow says: aws or knative.
@@ -21,7 +28,7 @@ type EnvConfig struct {
 	// SLO is the least and the greatest limit of a request's time, as a factor on the fastest ([Model.Fastest]); it is
 	// drawn for each request, evenly in its logarithm. Miss is the range of the price of a later end (λ), in units of
 	// [Model.Unit], drawn likewise.
-	SLO  []float64 `yaml:"slo" json:"slo" range:"[1,100]"`
+	SLO  []float64 `yaml:"slo" json:"slo" range:"(0,100]"`
 	Miss []float64 `yaml:"miss" json:"miss" range:"(0,1e6]"`
 	// Mapping says how instances start, if not as the platform says: simulated (one by one), or formula, a curve.
 	Mapping string `yaml:"mapping" json:"mapping" oneof:"|simulated|formula"`
@@ -33,9 +40,16 @@ type EnvConfig struct {
 	Oracle string `yaml:"oracle" json:"oracle" oneof:"relaxed|exact"`
 }
 
+// Given is what an environment is given beside its configuration.
+type Given struct {
+	// Own is the workflow where the configuration names a file, else nil.
+	Own *App
+}
+
 // Values of EnvConfig's keys.
 const (
 	AllGenerated = "generated"
+	AllTPCH      = "tpch"
 	Relaxed      = "relaxed"
 	Exact        = "exact"
 	ByFormula    = "formula"
@@ -63,5 +77,29 @@ func (c EnvConfig) Validate() error {
 			return bounds.Errorf(key, "is %v, want the smallest and the largest value, as [1.2, 3]", r)
 		}
 	}
+	if f := c.SLO[0]; f < 1 {
+		return bounds.Errorf("slo", "is %v: %.3g times the time of the fastest configurations, which take %.3g %% longer; want "+
+			"factors from 1", c.SLO, f, 100*(1/f-1))
+	}
 	return nil
+}
+
+// Files returns the configuration with what f makes of the paths of its files.
+func (c EnvConfig) Files(f func(path string) (string, error)) (any, error) {
+	var err error
+	if c.File() {
+		if c.Workflow, err = f(c.Workflow); err != nil {
+			return nil, err
+		}
+	}
+	if c.Data != "" {
+		c.Data, err = f(c.Data)
+	}
+	return &c, err
+}
+
+// File reports whether the workflow is a file's.
+func (c *EnvConfig) File() bool {
+	return c.Workflow != AllGenerated && c.Workflow != AllTPCH && !strings.HasPrefix(c.Workflow, AllTPCH+"-") &&
+		!slices.Contains(presets, c.Workflow)
 }

@@ -22,13 +22,13 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := few()
 			change(&c)
-			envtest.Run(t, func() (envs.Env, error) { return New(c) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+			envtest.Run(t, func() (envs.Env, error) { return New(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
 		})
 	}
 }
 
 func BenchmarkStep(b *testing.B) {
-	e, err := New(few())
+	e, err := New(few(), Given{})
 	if err != nil {
 		b.Fatal(err)
 	}

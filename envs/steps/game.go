@@ -29,8 +29,8 @@ type episode struct {
 	forced         int32 // what Take was told and has not happened yet, plus one
 }
 
-func newGame(id string, c EnvConfig) (*Game, error) {
-	s, err := newShelf(c)
+func newGame(id string, c EnvConfig, with Given) (*Game, error) {
+	s, err := newShelf(c, with.Own)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +74,9 @@ func (g *Game) begin(from episode) error {
 	}
 	key := rng.New(from.seed, "steps/request")
 	slo := float64(drawn(g.shelf.config.SLO, key.With(0)) * n.known.Fastest)
+	if n.known.App.SLO > 0 {
+		slo = n.known.App.SLO
+	}
 	miss := float64(drawn(g.shelf.config.Miss, key.With(1)) * unitOf(n.known))
 	g.entry, g.episode, g.taken = n, from, g.taken[:0]
 	g.walk.begin(n.known, n.truth, key.With(2), slo, miss)

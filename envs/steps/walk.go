@@ -77,7 +77,13 @@ func (w *walk) step() int {
 // arrive makes a step ready, or passes it where it does nothing.
 func (w *walk) arrive(s int) {
 	w.at.Begun[s] = w.at.Now
-	if w.m.Free(s) {
+	switch {
+	case !w.m.Free(s):
+	case w.m.Steps[s].Wait > 0:
+		w.at.State[s], w.at.Choice[s], w.ends[s] = Running, 0, w.at.Now+w.m.Steps[s].Wait
+		w.running++
+		return
+	default:
 		w.leave(s)
 		return
 	}
