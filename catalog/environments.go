@@ -125,6 +125,12 @@ func environments() []Env {
 			},
 		}, steps.DefaultEnv, workflow(steps.New)),
 		DefineEnv(Env{
+			ID: steps.FlatID, Page: "docs/steps.md",
+			Doc:    "the same for learners that know no graphs: how long the step may take",
+			Short:  "env: {id: stoker/StepsFlat-v1, apps: 2, steps: [3, 4]}",
+			Golden: []Golden{{"envs/steps/testdata/flat.golden", []string{"env.apps=20"}}},
+		}, steps.DefaultEnv, workflow(steps.NewFlat)),
+		DefineEnv(Env{
 			ID: "stoker/CartPole-v1", Doc: "balance a pole on a cart (Gymnasium's CartPole-v1)", Page: "docs/environments.md",
 			Short:  "env: {id: stoker/CartPole-v1, max_steps: 3}",
 			Golden: []Golden{{File: "envs/classic/testdata/cartpole.golden"}},

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/stoker-rl/stoker/envs/frontier"
@@ -29,6 +30,7 @@ type shelf struct {
 // entry is a workflow on the shelf.
 type entry struct {
 	making       sync.Once
+	made         atomic.Bool
 	err          error
 	known, truth *Model
 	ahead        *ahead
@@ -134,7 +136,10 @@ func (s *shelf) entry(seed uint64) (*entry, error) {
 		s.apps[i] = n
 	}
 	s.mu.Unlock()
-	n.making.Do(func() { n.err = s.make(n, i) })
+	if !n.made.Load() {
+		n.making.Do(func() { n.err = s.make(n, i) })
+		n.made.Store(true)
+	}
 	return n, n.err
 }
 

@@ -23,12 +23,21 @@ func TestContract(t *testing.T) {
 			c := few()
 			change(&c)
 			envtest.Run(t, func() (envs.Env, error) { return New(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+			envtest.Run(t, func() (envs.Env, error) { return NewFlat(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
 		})
 	}
 }
 
 func BenchmarkStep(b *testing.B) {
 	e, err := New(few(), Given{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	play(b, e)
+}
+
+func BenchmarkFlatStep(b *testing.B) {
+	e, err := NewFlat(few(), Given{})
 	if err != nil {
 		b.Fatal(err)
 	}

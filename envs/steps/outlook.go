@@ -39,15 +39,34 @@ func (o *Outlook) Begin(m *Model) {
 
 // Look appends the prospects of the options on a ready step's front.
 func (o *Outlook) Look(dst []Prospect, at *Moment, step int) []Prospect {
+	o.plan(at, step)
+	from := 0
+	for i := range o.m.Options[step] {
+		dst = append(dst, o.prospect(at, step, i, &from, i == 0))
+	}
+	return dst
+}
+
+// LookAt appends the prospects of some options on a ready step's front, which ascend and may be there several times.
+func (o *Outlook) LookAt(dst []Prospect, at *Moment, step int, options []int) []Prospect {
+	o.plan(at, step)
+	from := 0
+	for k, i := range options {
+		if k > 0 && i == options[k-1] {
+			dst = append(dst, dst[len(dst)-1])
+			continue
+		}
+		dst = append(dst, o.prospect(at, step, i, &from, k == 0))
+	}
+	return dst
+}
+
+// plan works the plans out beside a step.
+func (o *Outlook) plan(at *Moment, step int) {
 	o.expect(at)
 	for k := range o.l.plans {
 		o.others(at, step, k)
 	}
-	from := 0
-	for i := range o.m.Options[step] {
-		dst = append(dst, o.prospect(at, step, i, &from))
-	}
-	return dst
 }
 
 // expect works out how likely each step is to run.
@@ -109,16 +128,16 @@ func (o *Outlook) others(at *Moment, step, k int) {
 // patience is after how many worse plans in a row the search ends.
 const patience = 2
 
-// prospect is that of an option with the plan that makes it cheapest. All plans are tried for a step's first option. For
+// prospect is that of an option with the plan that makes it cheapest. All plans are tried where all is set, for the first option asked for. For
 // others they are searched downhill from the one that suited the option before, *from, since slower options want a
 // quicker rest; the cheapest plan, which gives the limit up, is tried too.
-func (o *Outlook) prospect(at *Moment, step, option int, from *int) Prospect {
+func (o *Outlook) prospect(at *Moment, step, option int, from *int, all bool) Prospect {
 	c := &o.m.Options[step][option]
 	seconds := c.Mean - o.saved(at, step, c)
 	left, variance := at.SLO-at.Now-seconds, c.variance()
 	best, first := o.with(at, c, step, *from, left, variance), *from
 	for _, by := range [2]int{1, -1} {
-		for k, worse := first+by, 0; k >= 0 && k < numLevels && (worse < patience || option == 0); k += by {
+		for k, worse := first+by, 0; k >= 0 && k < numLevels && (worse < patience || all); k += by {
 			if p := o.with(at, c, step, k, left, variance); p.USD <= best.USD { // neighbours can be the same plan
 				best, *from, worse = p, k, 0
 			} else {

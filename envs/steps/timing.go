@@ -25,7 +25,7 @@ type cumulants struct{ mean, variance, third float64 }
 func (s spread) cumulants() cumulants {
 	v := float64(s.cv * s.cv)
 	sd := s.mean * s.cv
-	return cumulants{s.mean, float64(sd * sd), float64(float64(sd*sd)*sd) * float64(s.cv*(3+v))}
+	return cumulants{s.mean, float64(sd * sd), float64(float64(float64(sd*sd)*sd) * float64(s.cv*(3+v)))}
 }
 
 func (c cumulants) plus(d cumulants) cumulants {

@@ -187,13 +187,25 @@ func (v *view) showOptions(g *envs.GraphValue, game *Game) error {
 	return nil
 }
 
-// look works the prospects of a step's options out.
-func (v *view) look(game *Game, s int) {
+// plans returns the plans of a game's workflow.
+func (v *view) plans(game *Game) *levels {
 	if m := game.Model(); v.of != m {
 		v.outlook.Begin(m)
 		v.of = m
 	}
+	return v.outlook.l
+}
+
+// look works the prospects of a step's options out.
+func (v *view) look(game *Game, s int) {
+	v.plans(game)
 	v.prospects = v.outlook.Look(v.prospects[:0], &game.walk.at, s)
+}
+
+// lookAt works the prospects of some of them out.
+func (v *view) lookAt(game *Game, s int, options []int) {
+	v.plans(game)
+	v.prospects = v.outlook.LookAt(v.prospects[:0], &game.walk.at, s, options)
 }
 
 // requestRow writes the features of the request.
