@@ -111,6 +111,11 @@ var (
 func (f *forecast) ended(t float64) (sum, slope float64) {
 	for k := range f.n {
 		s := &f.first[k]
+		if s.sigma == 0 { // the last one decides
+			y, _ := s.below(t - s.at - float64(s.slope*(s.n-1)))
+			sum += y
+			continue
+		}
 		if s.slope == 0 || s.n == 1 {
 			y, dy := s.below(t - s.at)
 			sum, slope = sum+float64(s.n*y), slope+float64(s.n*dy)
@@ -195,11 +200,11 @@ func (f *forecast) find(want, z float64) float64 {
 // from below, since the logarithm is concave; where the shared delay makes it not quite so, steps back are bounded.
 func (f *forecast) climb(want, t float64) float64 {
 	low, high := t, math.Inf(1)
-	for range 40 {
+	for i := range 40 {
 		y, slope := f.with(t)
 		y -= want
 		switch {
-		case math.Abs(y) < 1e-6:
+		case math.Abs(y) < 1e-6 || y > 0 && i == 0:
 			return t
 		case y > 0:
 			high = min(high, t)
