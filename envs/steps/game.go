@@ -53,11 +53,10 @@ func (g *Game) Running() bool { return g.running }
 // returned) whatever the action says. Rivals need it that choose what an action cannot say.
 func (g *Game) Take(option int) { g.forced = int32(option) + 1 }
 
-// Draw returns what the step to decide would take in seconds and cost in USD with an option. Deciders that may not know
+// Draw returns what a step would take in seconds and cost in USD with an option if it began now. Deciders that may not know
 // the future must not ask.
-func (g *Game) Draw(option int) (seconds, usd float64) {
+func (g *Game) Draw(s, option int) (seconds, usd float64) {
 	w := &g.walk
-	s := w.step()
 	o := w.m.configuration(s, option)
 	room := w.runner.room
 	room.running = append(heap[holding](nil), room.running...)

@@ -10,6 +10,7 @@
 //	oracle          the exact front of predicted times                              before the first step
 //	replan          the exact front of what is left                                 before every step
 //	dp              the stochastic optimum over step and time left, on chains       before every step
+//	lookahead       the least expected price by what policies see                   before every step
 //	hindsight       the optimum for one who knows all draws: a bound
 //
 // All read the model's predicted times at a quantile, which trades price against misses; dp reads the price of a miss.

@@ -42,6 +42,7 @@ type Replan struct {
 // fronts is what Replan keeps of a workflow.
 type fronts struct {
 	graph
+	platform *steps.Platform
 	menus    []menu // with times at the quantile
 	readings []reading
 	family   // on graphs that are no chains
@@ -58,7 +59,7 @@ func NewReplan(c ReplanConfig) (*Replan, error) {
 }
 
 func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
-	f := &fronts{graph: newGraph(m.Flow), menus: menus}
+	f := &fronts{graph: newGraph(m.Flow), platform: &m.Platform, menus: menus}
 	points := make([][]point, len(f.menus))
 	for v, l := range f.menus {
 		for i, o := range l {
@@ -104,6 +105,9 @@ func (r *Replan) Decide(at *steps.Moment, step int) int {
 		i = max(0, r.readings[step].at(left))
 	default:
 		i = r.family.decide(r.menus, at, r.slo, step, r.chosen)
+	}
+	if anyWarm(at, step) && left > 0 {
+		i = l.warmed(r.platform, at, step, l[i].seconds*(1+1e-9)) // in the time that the plan gives the step
 	}
 	r.chosen[step] = i
 	return l[i].code

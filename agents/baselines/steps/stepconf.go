@@ -83,8 +83,9 @@ type StepConf struct {
 // critical is what the algorithm keeps of a workflow.
 type critical struct {
 	graph
-	menus  []menu
-	weight []float64 // t(θ*)
+	platform *steps.Platform
+	menus    []menu
+	weight   []float64 // t(θ*)
 }
 
 // NewStepConf returns the decider.
@@ -98,7 +99,7 @@ func NewStepConf(c StepConfConfig) (*StepConf, error) {
 }
 
 func newCritical(m *steps.Model, c *StepConfConfig, weigh func(*steps.Model, int, menu) float64) *critical {
-	t := &critical{graph: newGraph(m.Flow)}
+	t := &critical{graph: newGraph(m.Flow), platform: &m.Platform}
 	for i := range m.Options {
 		l := newMenu(m, i, c.parallelism(), c.Quantile)
 		t.menus = append(t.menus, l)
@@ -147,7 +148,12 @@ func (s *StepConf) Begin(m *steps.Model, slo, _ float64) {
 
 // Decide implements [steps.Decider]. The numbers are the lines of Algorithm 1.
 func (s *StepConf) Decide(at *steps.Moment, step int) int {
-	return s.menus[step].within(s.divide(step, at.Now)).code // 10
+	limit := s.divide(step, at.Now)
+	l := s.menus[step]
+	if anyWarm(at, step) {
+		return l[l.warmed(s.platform, at, step, limit)].code
+	}
+	return l.within(limit).code // 10
 }
 
 // divide returns the sub-SLO of a step that begins now, and brings the cache up to date.

@@ -1,0 +1,142 @@
+package steps
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/steps"
+)
+
+// tally is what a decider came to in the environment.
+type tally struct{ cost, missed, ret float64 }
+
+// episodes plays requests of generated workflows in the environment.
+func episodes(t testing.TB, d steps.Decider, shape string, slo float64, from, to uint64) (sum tally) {
+	t.Helper()
+	c := steps.DefaultEnv()
+	c.Apps, c.Shape, c.Steps = 4, shape, []int{4, 8}
+	c.SLO, c.Miss = []float64{slo, slo}, []float64{5, 5}
+	env, err := steps.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acting, err := NewActing("test", env, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rollout.NewRunner(env)
+	for seed := from; seed < to; seed++ {
+		e, err := r.Episode(rollout.Actor{Planner: acting}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.ret += e.Return
+		for i, q := range env.Spec().Info {
+			switch q.Name {
+			case "cost":
+				sum.cost += e.Info[i] / float64(to-from)
+			case "missed":
+				sum.missed += e.Info[i] / float64(to-from)
+			}
+		}
+	}
+	return sum
+}
+
+// Every decider plays in the environment, also those whose options no action says; nobody gets a greater return than who
+// knows the draws, and who plans the rest exactly pays less than StepConf.
+func TestActing(t *testing.T) {
+	deciders := allDeciders(t)
+	hindsight, err := NewHindsight(DefaultHindsight())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inter, err := NewStepConf(DefaultInter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	deciders["inter"] = inter
+	bound := episodes(t, hindsight, steps.ChainShape, 1.4, 0, 40)
+	got := map[string]tally{}
+	for name, d := range deciders {
+		got[name] = episodes(t, d, steps.ChainShape, 1.4, 0, 40)
+		if got[name].ret > bound.ret+1e-6 && name != "cose" && name != "orion" && name != "vanilla" && name != "inter" {
+			t.Errorf("%s returns %g, more than %g with all draws known", name, got[name].ret, bound.ret)
+		}
+	}
+	if got["replan"].cost >= got["stepconf"].cost {
+		t.Errorf("replan costs %g, StepConf %g", got["replan"].cost, got["stepconf"].cost)
+	}
+	if got["vanilla"].cost <= bound.cost {
+		t.Errorf("vanilla costs %g, the bound %g", got["vanilla"].cost, bound.cost)
+	}
+}
+
+// A decider says in which environments it decides, and dp which workflows it does not plan.
+func TestActingRefuses(t *testing.T) {
+	d, err := NewDP(DefaultDP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewActing("dp", other{}, d); err == nil {
+		t.Error("an environment without workflows was taken")
+	}
+	c := steps.DefaultEnv()
+	c.Workflow = "diamond"
+	env, err := steps.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewActing("dp", env, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rollout.NewRunner(env).Episode(rollout.Actor{Planner: a}, 1); err == nil {
+		t.Error("dp planned a diamond")
+	}
+}
+
+// other is an environment of another kind.
+type other struct{ envs.Env }
+
+func (other) Spec() *envs.Spec { return &envs.Spec{ID: "other"} }
+
+// With warm instances a step takes the option that is cheapest with them.
+func TestWarm(t *testing.T) {
+	w := generated(t, 3, 3, 3, steps.ChainShape)
+	s, err := NewStepConf(DefaultStepConf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slo := 1.3 * w.m.Fastest
+	at := moment(w.m)
+	at.SLO = slo
+	step := w.m.Flow.Entry()
+	s.Begin(w.m, slo, 0)
+	cold := w.m.Option(step, s.Decide(at, step))
+	at.Warm[step] = make([]int, len(w.m.Platform.Memory))
+	for k := range at.Warm[step] {
+		at.Warm[step][k] = w.m.Platform.MaxInstances
+	}
+	s.Begin(w.m, slo, 0)
+	warm := w.m.Option(step, s.Decide(at, step))
+	if warm.USD >= cold.USD {
+		t.Errorf("with warm instances the option costs %g, without %g", warm.USD, cold.USD)
+	}
+	for _, o := range w.m.Options[step] {
+		want := o.P90 - w.m.Seconds(step, codeOf(t, w.m, step, o), 0.9, o.Instances)
+		if got := saved(&w.m.Platform, &o, o.Instances); got < want-0.35 || got > want+0.35 {
+			t.Errorf("%d warm instances save %g s, want about %g", o.Instances, got, want)
+		}
+	}
+}
+
+func codeOf(t *testing.T, m *steps.Model, step int, o steps.Option) int {
+	t.Helper()
+	code, err := m.Pack(step, o.MB, o.Instances, o.Processes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
