@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/baselines/random"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
+	"github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
@@ -17,12 +18,14 @@ import (
 	placementenv "github.com/stoker-rl/stoker/envs/placement"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
 	sizingenv "github.com/stoker-rl/stoker/envs/sizing"
+	stepsenv "github.com/stoker-rl/stoker/envs/steps"
 	variantsenv "github.com/stoker-rl/stoker/envs/variants"
 )
 
 // rivals are the rows that come with Stoker, by the environment for which they are made.
 func rivals() []Rival {
-	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots(), forVariants(), forClassic())
+	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots(), forVariants(), forSteps(),
+		forClassic())
 }
 
 // forAll are the rivals of every environment, also of those that a program of its own adds.
@@ -167,6 +170,45 @@ func forVariants() []Rival {
 			Doc: "plays the best configuration of all, from the exact fronts over time and cost",
 		}, variants.DefaultExact, variants.NewExact),
 	}
+}
+
+func forSteps() []Rival {
+	return []Rival{
+		decider(Rival{Name: "stepconf", Doc: "shares the time left along the critical path (StepConf, Algorithm 1)"},
+			steps.DefaultStepConf, steps.NewStepConf),
+		decider(Rival{Name: "stepconf-inter", Doc: "StepConf with one process an instance"},
+			steps.DefaultInter, steps.NewStepConf),
+		decider(Rival{Name: "stepconf-intra", Doc: "StepConf with a fixed number of instances"},
+			steps.DefaultIntra, steps.NewStepConf),
+		decider(Rival{Name: "vanilla", Doc: "plans memory alone by the critical path, before the first step"},
+			steps.DefaultVanilla, steps.NewVanilla),
+		decider(Rival{Name: "orion", Doc: "plans memory by the quantile of the end-to-end time, before the first step (Orion)"},
+			steps.DefaultOrion, steps.NewOrion),
+		decider(Rival{Name: "cose", Doc: "plans memory before every step, by laws that a Gaussian process sampled (COSE)"},
+			steps.DefaultCOSE, steps.NewCOSE),
+		decider(Rival{Name: "steps-oracle", Doc: "plays the cheapest plan that keeps the SLO by predicted times, made before " +
+			"the first step (StepConf's Oracle)"}, steps.DefaultOracle, steps.NewOracle),
+		decider(Rival{Name: "replan", Doc: "follows the cheapest plan for what is left, made anew before every step"},
+			steps.DefaultReplan, steps.NewReplan),
+		decider(Rival{Name: "steps-lookahead", Doc: "takes the option with the least expected price, a miss included, by what " +
+			"policies see"}, steps.DefaultLookahead, steps.NewLookahead),
+		decider(Rival{Name: "dp", Doc: "plays the stochastic optimum over step and time left; chains only"},
+			steps.DefaultDP, steps.NewDP),
+		decider(Rival{Name: "hindsight", Kind: Oracle, Doc: "knows what every option will take and plays the cheapest plan: a bound"},
+			steps.DefaultHindsight, steps.NewHindsight),
+	}
+}
+
+// decider completes the row of a decider of steps.
+func decider[C any, D stepsenv.Decider](row Rival, config func() C, build func(C) (D, error)) Rival {
+	row.Envs, row.Page = []string{stepsenv.ID}, "docs/agents/steps-baselines.md"
+	return DefinePlanner(row, config, func(c C, env envs.Env) (*steps.Acting, error) {
+		d, err := build(c)
+		if err != nil {
+			return nil, err
+		}
+		return steps.NewActing(row.Name, env, d)
+	})
 }
 
 func forClassic() []Rival {
