@@ -201,7 +201,7 @@ func forSteps() []Rival {
 
 // decider completes the row of a decider of steps.
 func decider[C any, D stepsenv.Decider](row Rival, config func() C, build func(C) (D, error)) Rival {
-	row.Envs, row.Page = []string{stepsenv.ID}, "docs/agents/steps-baselines.md"
+	row.Envs, row.Page = []string{stepsenv.ID, stepsenv.FlatID}, "docs/agents/steps-baselines.md"
 	return DefinePlanner(row, config, func(c C, env envs.Env) (*steps.Acting, error) {
 		d, err := build(c)
 		if err != nil {

@@ -30,7 +30,7 @@ type Acting struct {
 // NewActing returns the planner of a decider, for environments such as env.
 func NewActing(name string, env envs.Env, d steps.Decider) (*Acting, error) {
 	if _, ok := envs.As[World](env); !ok {
-		return nil, fmt.Errorf("%s: decides in %s and its kin, not in %s", name, steps.ID, env.Spec().ID)
+		return nil, fmt.Errorf("%s: decides in %s and %s, not in %s", name, steps.ID, steps.FlatID, env.Spec().ID)
 	}
 	return &Acting{name: name, decider: d}, nil
 }

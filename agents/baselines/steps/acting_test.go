@@ -17,7 +17,7 @@ func episodes(t testing.TB, d steps.Decider, shape string, slo float64, from, to
 	c := steps.DefaultEnv()
 	c.Apps, c.Shape, c.Steps = 4, shape, []int{4, 8}
 	c.SLO, c.Miss = []float64{slo, slo}, []float64{5, 5}
-	env, err := steps.New(c)
+	env, err := steps.New(c, steps.Given{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestActingRefuses(t *testing.T) {
 	}
 	c := steps.DefaultEnv()
 	c.Workflow = "diamond"
-	env, err := steps.New(c)
+	env, err := steps.New(c, steps.Given{})
 	if err != nil {
 		t.Fatal(err)
 	}
