@@ -97,9 +97,12 @@ func environments() []Env {
 		}, placement.Default, newFlat),
 		DefineEnv(Env{
 			ID: variants.ID, Page: "docs/variants.md",
-			Doc:    "choose model variant and memory of all functions of a workflow at once, an agent for each (OptiServe)",
-			Short:  "env: {id: stoker/Variants-v1, apps: 2, functions: [3, 4]}",
-			Golden: []Golden{{"envs/variants/testdata/once.golden", []string{"env.apps=20"}}},
+			Doc:   "choose model variant and memory of all functions of a workflow at once, an agent for each (OptiServe)",
+			Short: "env: {id: stoker/Variants-v1, apps: 2, functions: [3, 4]}",
+			Golden: []Golden{
+				{File: "envs/variants/testdata/once.golden", Set: []string{"env.apps=20"}},
+				{"envs/variants/testdata/once-own.golden", []string{"env.workflow=app4", "env.credit=difference"}},
+			},
 		}, variants.DefaultEnv, application(variants.New)),
 		DefineEnv(Env{
 			ID: variants.EachID, Page: "docs/variants.md",

@@ -50,8 +50,9 @@ type EnvConfig struct {
 	World string `yaml:"world" json:"world" oneof:"means|served"`
 	// Requests is about how many requests are served to judge a plan.
 	Requests int `yaml:"requests" json:"requests" range:"[100,1e6]"`
-	// Penalty is what a missed percentile costs in reward where plans are served: the larger, the more a policy pays for
-	// keeping it.
+	// Penalty is what a missed constraint costs in reward where one can be missed: in [Env] and, the percentile, where
+	// plans are served. The larger it is, the more a policy pays for keeping it. 10 is what losing all of the objective
+	// costs in [Env], as the measure ideal has it.
 	Penalty float64 `yaml:"penalty" json:"penalty" range:"[0,1e6]"`
 	// Credit is how the agents of [Env] are rewarded: all by what their plan gives (team), or each by how much better the
 	// plan is than with the present plan's option in place of its own (difference).

@@ -16,9 +16,10 @@ const ID = "stoker/Variants-v1"
 // the variant chosen that no other option dominates, ascending. So all that an agent can choose is legal, and what it
 // means does not depend on the other agents.
 //
-// The reward, the same for all agents, is −10 times what the plan loses at the objective against the plan of the
-// relaxed problem, as a share and at most 1; less 2, and 10 times the share by which it is missed, at most 1, for each
-// constraint that is missed.
+// The reward, by default the same for all agents, is −10 times what the plan loses at the objective against the plan of
+// the relaxed problem, as a share and at most 1; less a penalty (10), and 10 times the share by which it is missed, at
+// most 1, for each constraint that is missed. Where one is missed nothing is gained at the objective: it is easy to be
+// cheaper than the best plan that keeps a latency, by missing it.
 type Env struct {
 	shelf *shelf
 	spec  *envs.Spec
@@ -241,11 +242,8 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	return nil
 }
 
-// What a missed constraint costs in reward, whatever is missing, and how much more where much is.
-const (
-	overstepped   = 2
-	overstepsMuch = 10
-)
+// oversteps is how much more than the penalty a missed constraint costs in reward where much is missing.
+const oversteps = 10
 
 // credit gives the agents their rewards for the plan, which is worth reward.
 func (e *Env) credit(reward float64, to []float32) {
@@ -263,16 +261,21 @@ func (e *Env) credit(reward float64, to []float32) {
 
 func (e *Env) reward(got Outcome) float64 {
 	p := &e.walk.problem
-	reward := -float64(gain * min(max(p.loss(got, e.walk.first), -1), 1))
-	miss := func(kept bool, by float64) {
-		if !kept {
-			reward -= overstepped + float64(overstepsMuch*min(by, 1))
+	reward, kept := 0.0, true
+	miss := func(keeps bool, by float64) {
+		if !keeps {
+			reward -= e.shelf.config.Penalty + float64(oversteps*min(by, 1))
+			kept = false
 		}
 	}
 	miss(within(got.Seconds, p.Latency), -left(got.Seconds, p.Latency))
 	miss(within(got.USD, p.Budget), -left(got.USD, p.Budget))
 	miss(got.Accuracy >= float64(p.Accuracy*(1-slack)), p.Accuracy-got.Accuracy)
-	return reward
+	loss := min(max(p.loss(got, e.walk.first), -1), 1)
+	if !kept {
+		loss = max(loss, 0)
+	}
+	return reward - float64(gain*loss)
 }
 
 // CopyFrom implements [envs.Env].

@@ -1,0 +1,120 @@
+package variants
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Difference rewards tell agents apart: one that keeps the present plan's option has none, and together with what the
+// plan without the agent gives they make up the team's.
+func TestDifferenceRewards(t *testing.T) {
+	c := fewApps()
+	c.Credit = Difference
+	e, err := New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Credit = Team
+	team, err := New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
+	out, all := envs.NewOutcome(e.Spec()), envs.NewOutcome(e.Spec())
+	for seed := range uint64(24) {
+		for _, x := range []*Env{e, team} {
+			if err := x.Reset(seed, nil, obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Follow(e.Present(nil), 1, act)
+		present := e.reward(e.walk.outcome)
+		act.Kinds[0][1] = 1 - act.Kinds[0][1] // agent 0 alone leaves the plan
+		if err := e.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := team.Step(act, obs, all); err != nil {
+			t.Fatal(err)
+		}
+		for f, r := range out.Rewards[0] {
+			if want := float32(float64(all.Rewards[0][0]) - present); f == 0 && abs(r-want) > 1e-4 || f > 0 && r != 0 {
+				t.Errorf("seed %d: agent %d has %g; the team %g, with the present plan %g", seed, f, r, all.Rewards[0][0], present)
+			}
+		}
+	}
+}
+
+func abs(x float32) float32 { return max(x, -x) }
+
+// What nobody asks for is not worked out, and nothing else changes.
+func TestMeasuringChangesNothing(t *testing.T) {
+	c := fewApps()
+	c.Ideal, c.First = Best, 700
+	var first [2][]float32
+	solved := func() (n int) {
+		store.Range(func(key, _ any) bool {
+			if _, ok := key.(question); ok {
+				n++
+			}
+			return true
+		})
+		return n
+	}
+	for k, on := range []bool{false, true} {
+		before := solved()
+		e, err := New(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Measure(on)
+		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+		for seed := range uint64(6) {
+			if err := e.Reset(seed, nil, obs); err != nil {
+				t.Fatal(err)
+			}
+			first[k] = append(first[k], obs.Kinds[0].Values...)
+			if err := e.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+			first[k] = append(first[k], out.Rewards[0]...)
+		}
+		if n := solved() - before; n != 0 && !on || n != 6 && on {
+			t.Errorf("measuring is %v, and %d problems were solved", on, n)
+		}
+	}
+	for i := range first[0] {
+		if first[0][i] != first[1][i] {
+			t.Fatal("what is seen or rewarded depends on what is measured")
+		}
+	}
+}
+
+// A plan that misses a constraint is worth less than any that keeps them, however much it gains at the objective.
+func TestMissingGainsNothing(t *testing.T) {
+	c := fewApps()
+	c.Objective = string(Cost)
+	e, err := New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, missed := envs.NewObservation(e.Spec()), 0
+	for seed := range uint64(24) {
+		if err := e.Reset(seed, nil, obs); err != nil {
+			t.Fatal(err)
+		}
+		w := &e.walk
+		w.fill(e.plan, w.none, w.menu.combinations[0], 0) // the cheapest
+		out := w.evaluate(e.plan)
+		if w.problem.Keeps(out) {
+			continue
+		}
+		missed++
+		if r := e.reward(out); r > -c.Penalty {
+			t.Errorf("seed %d: %+v misses %+v and is worth %g, want at most %g", seed, out, w.problem, r, -c.Penalty)
+		}
+	}
+	if missed < 5 {
+		t.Errorf("%d problems with a plan that misses, want more", missed)
+	}
+}
