@@ -125,6 +125,7 @@ func environments() []Env {
 			Golden: []Golden{
 				{File: "envs/steps/testdata/steps.golden", Set: []string{"env.apps=20"}},
 				{"envs/steps/testdata/knative.golden", []string{"env.workflow=dag", "env.billed=run", "env.mapping=formula"}},
+				{"envs/steps/testdata/full.golden", []string{"env.apps=20", "env.form=full"}},
 			},
 		}, steps.DefaultEnv, workflow(steps.New)),
 		DefineEnv(Env{

@@ -35,6 +35,9 @@ type EnvConfig struct {
 	// Billed is the time that instances are billed for, if not as the platform says: mapping is the whole step, mapping
 	// included, as StepConf prints it; run is an instance's own time, as clouds do.
 	Billed string `yaml:"billed" json:"billed" oneof:"|mapping|run"`
+	// Form is what an action says in [Env]: front is one of at most 64 configurations of the step that no other one beats in
+	// P90 and price; full is memory, instances and processes.
+	Form string `yaml:"form" json:"form" oneof:"front|full"`
 	// Oracle is what prices are compared with: exact is the cheapest configuration of all that keeps the SLO at P90,
 	// relaxed one near it on chains, which is found at once.
 	Oracle string `yaml:"oracle" json:"oracle" oneof:"relaxed|exact"`
@@ -50,6 +53,8 @@ type Given struct {
 const (
 	AllGenerated = "generated"
 	AllTPCH      = "tpch"
+	FrontForm    = "front"
+	FullForm     = "full"
 	Relaxed      = "relaxed"
 	Exact        = "exact"
 	ByFormula    = "formula"
@@ -61,7 +66,7 @@ const (
 // DefaultEnv returns 1,000 generated workflows of 3 to 16 steps.
 func DefaultEnv() EnvConfig {
 	return EnvConfig{Workflow: AllGenerated, Apps: 1000, Steps: []int{3, 16}, Shape: AnyShape, SLO: []float64{1.2, 3},
-		Miss: []float64{1, 20}, Oracle: Relaxed}
+		Miss: []float64{1, 20}, Form: FrontForm, Oracle: Relaxed}
 }
 
 // Validate says what is wrong with the configuration, naming the key.

@@ -17,12 +17,16 @@ func TestContract(t *testing.T) {
 	for name, change := range map[string]func(*EnvConfig){
 		"generated": func(*EnvConfig) {},
 		"knative":   func(c *EnvConfig) { c.Platform = Knative },
+		"full":      func(c *EnvConfig) { c.Form = FullForm },
 		"dag":       func(c *EnvConfig) { c.Workflow, c.Mapping, c.Billed = "dag", ByFormula, OwnRun },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := few()
 			change(&c)
 			envtest.Run(t, func() (envs.Env, error) { return New(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+			if c.Form == FullForm {
+				return
+			}
 			envtest.Run(t, func() (envs.Env, error) { return NewFlat(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -41,6 +42,9 @@ var factors = [flatFactors]float64{0.5, 0.55, 0.6, 0.66, 0.72, 0.78, 0.85, 0.92,
 
 // NewFlat returns an environment; call Reset before Step.
 func NewFlat(c EnvConfig, with Given) (*Flat, error) {
+	if c.Form == FullForm {
+		return nil, bounds.Errorf("form", "is full, want front: an action here says how long a step may take")
+	}
 	g, err := newGame(FlatID, c, with)
 	if err != nil {
 		return nil, err

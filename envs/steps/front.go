@@ -14,10 +14,11 @@ func (m *Model) Full(step int) []Option {
 			set.options = m.Options[step]
 			return
 		}
+		var f forecast
 		for _, mb := range m.Platform.Memory {
 			for p := 1; p <= m.MostInstances(step, mb); p++ {
 				for q := 1; q <= m.MostProcesses(step, mb, p); q++ {
-					set.options = append(set.options, m.evaluate(step, configuration{mb, p, q}))
+					set.options = append(set.options, m.evaluate(&f, step, configuration{mb, p, q}))
 				}
 			}
 		}
@@ -33,8 +34,9 @@ func (m *Model) front(step int) []Option {
 		return []Option{{Mean: wait, P50: wait, P90: wait}}
 	}
 	var all []Option
+	var f forecast
 	for _, c := range m.likely(step) {
-		all = append(all, m.evaluate(step, c))
+		all = append(all, m.evaluate(&f, step, c))
 	}
 	return thin(undominated(all))
 }

@@ -27,11 +27,12 @@ type forecast struct {
 	later  []stretch  // the instances that wait for a place, one each
 	delay  float64    // mean of the delay that all instances share, of the formula
 	delays [5]float64 // its quantiles at nodes5
+	places heap[moment]
 }
 
-// forecast returns the law of a step's time with so many warm instances.
-func (p *Platform) forecast(t *times, warm int) forecast {
-	var f forecast
+// set makes it the law of a step's time with so many warm instances.
+func (f *forecast) set(p *Platform, t *times, warm int) {
+	f.n, f.later, f.delay = 0, f.later[:0], 0
 	run := [2]cumulants{p.run(t, 0), p.run(t, 1)}
 	warm = min(warm, t.instances)
 	together := t.instances
@@ -52,6 +53,7 @@ func (p *Platform) forecast(t *times, warm int) forecast {
 		} else {
 			end = min(end, t.more)
 		}
+		f.first[f.n] = stretch{}
 		s := &f.first[f.n]
 		x := run[class]
 		if i < warm {
@@ -67,7 +69,6 @@ func (p *Platform) forecast(t *times, warm int) forecast {
 	if together < t.instances {
 		f.wait(p, t, run, warm, together)
 	}
-	return f
 }
 
 // follow sets the law of what an instance takes.
@@ -79,7 +80,7 @@ func (s *stretch) follow(x cumulants) {
 
 // wait adds the instances that wait for a place: each begins when, on average, one before it ends, and finds it warm.
 func (f *forecast) wait(p *Platform, t *times, run [2]cumulants, warm, together int) {
-	var places heap[moment]
+	places := f.places[:0]
 	for i := range t.instances {
 		class, begin := 1, 0.0
 		if i < t.more {
@@ -96,6 +97,7 @@ func (f *forecast) wait(p *Platform, t *times, run [2]cumulants, warm, together 
 		}
 		places.push(moment(begin + run[class].mean))
 	}
+	f.places = places
 }
 
 // Nodes and weights of Gauss and Legendre on [0, 1].

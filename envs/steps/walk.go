@@ -9,16 +9,17 @@ import (
 // walk is a request on its way through the workflow. A step is ready when it is known of every edge into it whether it
 // is taken, and one is; it is skipped where none is.
 type walk struct {
-	m      *Model // as who decides knows it
-	truth  *Model // as it is
-	runner runner
-	key    rng.Key // of the request's draws
-	at     Moment
-	open   []int     // per step the edges into it of which nothing is known yet
-	taken  []bool    // per step whether an edge into it is taken
-	ends   []float64 // per running step when it ends
-	offs   []Option  // per step that has an option beside its front: that option
-	warm   []int     // behind at.Warm
+	m        *Model // as who decides knows it
+	truth    *Model // as it is
+	runner   runner
+	key      rng.Key // of the request's draws
+	at       Moment
+	open     []int     // per step the edges into it of which nothing is known yet
+	taken    []bool    // per step whether an edge into it is taken
+	ends     []float64 // per running step when it ends
+	offs     []Option  // per step that has an option beside its front: that option
+	forecast forecast  // memory for it
+	warm     []int     // behind at.Warm
 
 	running int
 	total   totals
@@ -150,7 +151,7 @@ func (w *walk) settle(s int, takes bool) {
 func (w *walk) take(choice int, o configuration) (result, float64) {
 	s := w.at.Ready[0]
 	if choice >= packed {
-		w.offs[s] = w.m.Option(s, choice)
+		w.offs[s] = w.m.evaluate(&w.forecast, s, w.m.unpack(choice))
 	}
 	r := w.runner.run(w.key, &w.truth.Steps[s], s, o, w.at.Now, w.found(s, o.mb))
 	w.at.Ready = append(w.at.Ready[:0], w.at.Ready[1:]...)
