@@ -27,8 +27,9 @@ an application's file (docs/applications.md says what it has), app1 to app6, or 
 
 Without an option the ends of what is possible are printed. With constraints the answer is the exact optimum, not a
 heuristic's: the cheapest configuration within --latency or --p95, the fastest within --budget, the most accurate
-within both; --objective says otherwise. Costs are in USD per million executions. With --p95 the search can end at its limit;
-it then says how much cheaper or faster a configuration could be at most.
+within both; --objective says otherwise. Costs are in USD per million executions. With --p95 the search can end at its limit
+of distributions, and with --limit or Ctrl-C any search ends early: the answer is then the best plan found, and says how
+much cheaper or faster a configuration could be at most.
 
 A mean says little where instances start cold. --load serves the plan with simulated instances under Poisson arrivals
 of so many requests a second, or under the load in a file (docs/cold-starts.md), and prints response times and bills as
@@ -39,7 +40,7 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 		Example: `  stoker whatif app4
   stoker whatif app.yaml --latency 40 --accuracy 1
   stoker whatif app.yaml --budget 500 --json
-  stoker whatif app.yaml --p95 60 --accuracy 0.9
+  stoker whatif app.yaml --p95 60 --accuracy 0.9 --limit 20s
   stoker whatif app.yaml --latency 40 --front front.csv --plot front.png
   stoker whatif app.yaml --latency 40 --load 0.05
   stoker whatif app.yaml --p95 40 --load load.yaml --measured
@@ -71,7 +72,12 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 				}
 				return err
 			}
-			r, err := whatif.Ask(c.Context(), m, q)
+			ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping with the best plan found")
+			defer release()
+			r, err := whatif.Ask(ctx, m, q, stageProgress(c))
+			if errors.Is(err, context.Canceled) {
+				return context.Cause(ctx)
+			}
 			var none *variants.Infeasible
 			if asJSON && errors.As(err, &none) {
 				return errors.Join(err, printJSON(w, none))
@@ -79,18 +85,20 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 			if err != nil {
 				return err
 			}
-			files, err := writeFront(c.Context(), m, q, r, front, plot)
-			if err != nil {
-				return err
+			var files []string
+			if ctx.Err() == nil {
+				if files, err = writeFront(ctx, m, q, r, front, plot); errors.Is(err, context.Canceled) {
+					err = context.Cause(ctx)
+				}
 			}
 			if asJSON {
-				return printJSON(w, r)
+				return errors.Join(err, printJSON(w, r), context.Cause(ctx))
 			}
 			fmt.Fprint(w, whatif.Text(r))
 			for _, f := range files {
 				fmt.Fprintf(w, "wrote %s\n", f)
 			}
-			return nil
+			return errors.Join(err, context.Cause(ctx))
 		},
 		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(a) > 0 {
@@ -105,6 +113,7 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 	fl.Float64Var(&q.Budget, "budget", 0, "most USD per million executions")
 	fl.Float64Var(&q.Accuracy, "accuracy", 0, "least accuracy score of the application")
 	fl.StringVar(&q.Objective, "objective", "", "what is to be best: time, cost or accuracy (default what the constraints leave open)")
+	fl.DurationVar(&q.Limit, "limit", 0, "stop the search after so long, such as 20s, with the best plan found (default none)")
 	fl.StringVar(&load, "load", "", "also measure the plan under so many requests a second, or the load in a file")
 	fl.BoolVar(&q.Measured, "measured", false, "keep --latency or --p95 as measured under --load")
 	fl.StringVar(&front, "front", "", "file for the trade-offs as CSV")

@@ -73,7 +73,7 @@ func TestSearchStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := m.Search(done, p)
+	some, err := m.Search(done, p, nil)
 	if err != nil || some.USD < best.USD*(1-1e-9) || some.Proved > best.USD*(1+1e-9) || !p.Keeps(some.Outcome) {
 		t.Errorf("stopped: %v of bound %v (%v), the optimum is %v", some.USD, some.Proved, err, best.USD)
 	}

@@ -13,8 +13,8 @@ import (
 // and bound for this one problem. Where the constraints cannot be met it returns an [Infeasible] error. A problem with a
 // percentile is answered as [Model.SolveTail] says.
 func (m *Model) Solve(ctx context.Context, p Problem) (Plan, error) {
-	s, err := m.Search(ctx, p)
-	if err == nil && p.Percentile == 0 && !s.Exact {
+	s, err := m.Search(ctx, p, nil)
+	if err == nil && !s.Exact {
 		err = ctx.Err()
 	}
 	return s.Plan, err
@@ -29,13 +29,13 @@ type Solved struct {
 }
 
 // Search is as [Model.Solve], but where the context is done it returns the best configuration found so far, if there is one,
-// with what is proved by then.
-func (m *Model) Search(ctx context.Context, p Problem) (Solved, error) {
+// with what is proved by then. Watch, where it is not nil, is told the distributions that a percentile took, and their limit.
+func (m *Model) Search(ctx context.Context, p Problem, watch func(done, most int)) (Solved, error) {
 	if err := p.Validate(); err != nil {
 		return Solved{}, err
 	}
 	if p.Percentile > 0 {
-		t, err := m.SolveTail(ctx, p)
+		t, err := m.SolveTail(ctx, p, watch)
 		return Solved{t.Plan, t.Proved, t.Optimal(p)}, err
 	}
 	l, err := m.levels()

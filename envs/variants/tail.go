@@ -15,17 +15,21 @@ func (m *Model) Distribution(choice []int, grid workflow.Grid) (workflow.Distrib
 	laws := make([]workflow.Law, m.Flow.NumNodes())
 	for n := range laws {
 		f := m.Flow.Function(n)
-		o := &m.Options[f][choice[f]]
-		laws[n] = bill.Lognormal{M: o.Seconds, CV: o.CV}
-		if o.CV == 0 {
-			laws[n] = bill.Always(o.Seconds)
-		}
+		laws[n] = m.Options[f][choice[f]].law()
 	}
 	d, err := m.Flow.Distribution(laws, m.Delays, grid)
 	if err != nil {
 		err = fmt.Errorf("%s: percentiles: %s", m.App.Name, strings.TrimPrefix(err.Error(), "workflow: "))
 	}
 	return d, err
+}
+
+// law is that of a run's time.
+func (o Option) law() workflow.Law {
+	if o.CV == 0 {
+		return bill.Always(o.Seconds)
+	}
+	return bill.Lognormal{M: o.Seconds, CV: o.CV}
 }
 
 // Optimal reports whether the plan is the optimum of its problem, up to the error of the percentiles.

@@ -55,7 +55,7 @@ func TestTailIsExact(t *testing.T) {
 		for _, accuracy := range []float64{0, 0.9, 1} {
 			want := best(func(p point) bool { return p.p90 <= latency && p.o.Accuracy >= accuracy-1e-9 }, usd)
 			got, err := m.SolveTail(context.Background(), variants.Problem{Objective: variants.Cost, Latency: latency, Percentile: 90,
-				Accuracy: accuracy})
+				Accuracy: accuracy}, nil)
 			var none *variants.Infeasible
 			if math.IsInf(want, 1) && errors.As(err, &none) {
 				continue
@@ -67,14 +67,14 @@ func TestTailIsExact(t *testing.T) {
 	}
 	for _, budget := range []float64{400, 700, 1500} {
 		want := best(func(p point) bool { return p.o.USD <= budget }, func(p point) float64 { return p.p90 })
-		got, err := m.SolveTail(context.Background(), variants.Problem{Objective: variants.Time, Budget: budget, Percentile: 90})
+		got, err := m.SolveTail(context.Background(), variants.Problem{Objective: variants.Time, Budget: budget, Percentile: 90}, nil)
 		if err != nil || math.Abs(got.Quantile-want) > 2e-3*want || got.Low > want || got.High < want {
 			t.Errorf("budget %g: %+v (%v), want %g s", budget, got, err, want)
 		}
 		accuracy := -best(func(p point) bool { return p.o.USD <= budget && p.p90 <= 40 },
 			func(p point) float64 { return -p.o.Accuracy })
 		got, err = m.SolveTail(context.Background(), variants.Problem{Objective: variants.Accuracy, Budget: budget, Latency: 40,
-			Percentile: 90})
+			Percentile: 90}, nil)
 		if err != nil || math.Abs(got.Accuracy-accuracy) > 1e-9 || got.USD > budget {
 			t.Errorf("budget %g, p90 of 40 s: %+v (%v), want accuracy %g", budget, got, err, accuracy)
 		}
@@ -101,7 +101,7 @@ func BenchmarkTail(b *testing.B) {
 			}
 			m := compile(b, a)
 			for b.Loop() {
-				got, err := m.SolveTail(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 30, Percentile: 95, Accuracy: 0.95})
+				got, err := m.SolveTail(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 30, Percentile: 95, Accuracy: 0.95}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -49,7 +49,7 @@ func (b *box) corner(share float64) []int {
 
 // usd is the cost of a choice, orchestration included.
 func (s *tailSearch) usd(choice []int) float64 {
-	return Executions * (s.m.functionsUSD(choice) + s.m.OrchestrationUSD(s.m.seconds(s.m.NewScratch(), choice)))
+	return Executions * (s.m.functionsUSD(choice) + s.m.OrchestrationUSD(s.m.seconds(s.scratch, choice)))
 }
 
 func (b *box) objective(at []int) (float64, error) {

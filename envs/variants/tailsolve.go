@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
 // Tail is the answer to a problem whose Latency binds a percentile.
@@ -25,11 +23,9 @@ type Tail struct {
 	Evaluated int
 }
 
-// searchGrid is that of the distributions during a search, finalGrid that of the answer's.
-var searchGrid, finalGrid = workflow.Grid{Points: 1024}, workflow.Grid{Points: 4096}
-
-// maxDistributions bounds the distributions of one search, some seconds.
-const maxDistributions = 600
+// The distributions of one search are at most mostDistributions, and fewer where each has more than 20 joints to compute, but
+// for leastDistributions: some seconds.
+const leastDistributions, mostDistributions = 600, 20_000
 
 // errLimit ends a search.
 var errLimit = errors.New("the limit of a search")
@@ -38,7 +34,9 @@ var errLimit = errors.New("the limit of a search")
 // least. Faster options make every percentile smaller, and dearer, as long as a function's variant is the same; so for each
 // combination of variants the search is a branch and bound over boxes of options ([tailSearch.least]). It is exact up to
 // the error of the distributions, unless it ends at its limit: then [Tail.Proved] says how much better an answer could be.
-func (m *Model) SolveTail(ctx context.Context, p Problem) (Tail, error) {
+//
+// Where the context is done, it ends as at its limit. Watch, where it is not nil, is told the distributions computed and their limit.
+func (m *Model) SolveTail(ctx context.Context, p Problem, watch func(done, most int)) (Tail, error) {
 	if err := p.Validate(); err != nil {
 		return Tail{}, err
 	}
@@ -46,7 +44,9 @@ func (m *Model) SolveTail(ctx context.Context, p Problem) (Tail, error) {
 	if err != nil {
 		return Tail{}, err
 	}
-	s := &tailSearch{ctx: ctx, m: m, p: p, seen: map[string]float64{}}
+	s := &tailSearch{ctx: ctx, m: m, p: p, seen: map[string]float64{}, quantiles: m.quantiles(p.Percentile / 100),
+		scratch: m.NewScratch(), watch: watch}
+	s.limit = max(leastDistributions, min(mostDistributions, 20*mostDistributions/m.Flow.Joints()))
 	switch p.Objective {
 	case Accuracy:
 		err = s.mostAccurate(l)
@@ -57,6 +57,9 @@ func (m *Model) SolveTail(ctx context.Context, p Problem) (Tail, error) {
 		return Tail{}, err
 	}
 	if s.best.Choice == nil {
+		if err := ctx.Err(); err != nil {
+			return Tail{}, err
+		}
 		if err != nil {
 			return Tail{}, fmt.Errorf("%s: no configuration was found in %d distributions that has %s: ask with a looser bound", m.App.Name,
 				s.evaluated, p)
@@ -78,6 +81,10 @@ type tailSearch struct {
 	m         *Model
 	p         Problem
 	seen      map[string]float64 // percentiles by choice
+	quantiles *quantiles
+	scratch   *Scratch
+	watch     func(done, most int)
+	limit     int
 	evaluated int
 	best      Plan
 	value     float64 // of best: USD per million executions, or the percentile
@@ -90,20 +97,21 @@ func (s *tailSearch) quantile(choice []int) (float64, error) {
 	if q, ok := s.seen[key]; ok {
 		return q, nil
 	}
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	if s.evaluated == maxDistributions {
+	if s.evaluated == s.limit || s.ctx.Err() != nil {
 		return 0, errLimit
 	}
-	s.evaluated++
-	d, err := s.m.Distribution(choice, searchGrid)
-	if err != nil {
-		return 0, err
+	if s.evaluated++; s.watch != nil {
+		s.watch(s.evaluated, s.limit)
 	}
-	q := d.Quantile(s.p.Percentile / 100)
+	var q float64
+	var err error
+	if s.p.Objective != Time && s.p.Latency > 0 { // whether a percentile is within the bound is all that is asked
+		q, err = s.quantiles.of(choice, 1.25*s.p.Latency)
+	} else {
+		q, err = s.quantiles.any(choice, s.m.seconds(s.scratch, choice))
+	}
 	s.seen[key] = q
-	return q, nil
+	return q, err
 }
 
 // combinations returns the ranks of all combinations of variants whose score is in [low, high].
@@ -275,7 +283,8 @@ func (s *tailSearch) infeasible(l *levels) error {
 		if wanted == 0 {
 			continue
 		}
-		t := &tailSearch{ctx: s.ctx, m: s.m, p: p, seen: s.seen}
+		t := &tailSearch{ctx: s.ctx, m: s.m, p: p, seen: map[string]float64{}, quantiles: s.quantiles, scratch: s.scratch,
+			limit: s.limit}
 		if err := t.over(l, t.combinations(l, p.Accuracy, math.Inf(1))); err != nil && !errors.Is(err, errLimit) {
 			return err
 		}

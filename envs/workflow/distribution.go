@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"sync"
 )
 
 // Law is the law of one run's time in seconds at a node, without delays.
@@ -131,19 +132,18 @@ func (w *Workflow) Distribution(laws []Law, d Delays, g Grid) (Distribution, err
 		}
 	}
 	out := Distribution{Step: g.Step}
+	var f [3][]float64
+	var crossing [3]bool
+	var wait sync.WaitGroup
+	with := newDamped(g.Points)
 	for _, way := range []rounding{nearest, down, up} {
-		t := newTransform(w, laws, d, g, way)
-		f := t.response()
-		switch way {
-		case nearest:
-			out.middle = f
-		case down:
-			out.low = f
-		case up:
-			out.high = f
-		}
-		out.Crossing = out.Crossing || t.crossing
+		wait.Go(func() {
+			t := newTransform(w, w.spectra(laws, d, g, way, with), d, g, way, with)
+			f[way], crossing[way] = t.response(), t.crossing
+		})
 	}
+	wait.Wait()
+	out.middle, out.low, out.high, out.Crossing = f[nearest], f[down], f[up], crossing[nearest]
 	last := out.middle[len(out.middle)-1]
 	out.Beyond = max(0, 1-last)
 	before := 0.0
@@ -169,6 +169,15 @@ func (w *Workflow) Distribution(laws []Law, d Delays, g Grid) (Distribution, err
 	return out, nil
 }
 
+// spectra returns those of each node's run.
+func (w *Workflow) spectra(laws []Law, d Delays, g Grid, way rounding, with *damped) [][]complex128 {
+	out := make([][]complex128, len(laws))
+	for n, l := range laws {
+		out[n] = w.run(n, l, d, g, way, with)
+	}
+	return out
+}
+
 // chooseStep returns the step of a grid that leaves out about the tail of the distribution.
 func (w *Workflow) chooseStep(laws []Law, means []float64, d Delays, points int) (float64, error) {
 	const few = 1024
@@ -176,9 +185,10 @@ func (w *Workflow) chooseStep(laws []Law, means []float64, d Delays, points int)
 	if horizon == 0 {
 		return 1e-3, nil
 	}
+	with := newDamped(few)
 	for range 60 {
 		g := Grid{Step: horizon / few, Points: few}
-		f := newTransform(w, laws, d, g, nearest).response()
+		f := newTransform(w, w.spectra(laws, d, g, nearest, with), d, g, nearest, with).response()
 		if 1-f[few-1] > tail {
 			horizon *= 2
 			continue

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -66,6 +67,9 @@ func TestDistributionClosedForms(t *testing.T) {
 		"overlapping": {New("", Choice("a", To("b", 0.75), To(End, 0.25)), Repeat("b", "a", 0.5), Repeat("b", "b", 0.25),
 			Choice("b", To(End, 0.25))), same(exponential(0.5), 2), Delays{}, func(s float64) float64 { return math.Exp(-s / 2) }, 2},
 		"convolution": {New("", Chain("a", "b")), same(exponential(1), 2), Delays{},
+			func(s float64) float64 { return math.Exp(-s) * (1 + s) }, 2},
+		// a leads to c directly too: c waits for b alone, which ends later.
+		"shortcut": {New("", Chain("a", "b", "c"), Chain("a", "c")), []Law{fixed(0), exponential(1), exponential(1)}, Delays{},
 			func(s float64) float64 { return math.Exp(-s) * (1 + s) }, 2},
 		"maximum": {New("", Fork("a", "b", "c", "d"), Join("e", "b", "c", "d")),
 			[]Law{fixed(0), exponential(1), exponential(1), exponential(1), fixed(0)}, Delays{}, max3, 11.0 / 6},
@@ -256,6 +260,41 @@ func TestDistributionMean(t *testing.T) {
 	})
 }
 
+// Quantiles on one grid are those of the distributions.
+func TestQuantiles(t *testing.T) {
+	for seed := range uint64(8) {
+		g, err := Generate(GenerateConfig{Functions: 8, Seed: seed, Shape: Mixed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := compile(t, g)
+		laws := make([][]Law, w.NumNodes())
+		for n := range laws {
+			laws[n] = []Law{exponential(0.5), uniform{0.5, 2}, exponential(1 + float64(n)/4)}
+		}
+		choice, some := make([]int, len(laws)), make([]Law, len(laws))
+		q, err := w.Quantiles(laws, StepFunctions(Once), 100, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 6 {
+			for n := range choice {
+				choice[n] = (n*k + k/2) % 3
+				some[n] = laws[n][choice[n]]
+			}
+			d := distribution(t, w, some, StepFunctions(Once), Grid{})
+			for _, p := range []float64{0.5, 0.95} {
+				if got, want := q.Of(choice, p), d.Quantile(p); !near(got, want, 0.5*q.g.Step+0.5*d.Step+1e-3*want) {
+					t.Errorf("%s: quantile %v is %v, want %v", w.Name(), p, got, want)
+				}
+			}
+		}
+		if got := q.Of(choice, 1); !math.IsInf(got, 1) && got < 50 {
+			t.Errorf("%s: every request is done by %v s", w.Name(), got)
+		}
+	}
+}
+
 func TestDistributionRefused(t *testing.T) {
 	w := compile(t, New("w", Chain("a", "b")))
 	ok := []Law{exponential(1), exponential(1)}
@@ -302,4 +341,22 @@ func BenchmarkDistribution(b *testing.B) {
 	for range b.N {
 		distribution(b, w, laws, StepFunctions(Once), Grid{})
 	}
+}
+
+// Graphs of 60 nodes whose edges cross.
+func BenchmarkDistributionCrossing(b *testing.B) {
+	var worst time.Duration
+	for b.Loop() {
+		for seed := range uint64(24) {
+			g, err := Generate(GenerateConfig{Functions: 60, Seed: seed, Shape: Crossing})
+			if err != nil {
+				b.Fatal(err)
+			}
+			w := compile(b, g)
+			begun := time.Now()
+			distribution(b, w, slices.Repeat([]Law{exponential(1)}, w.NumNodes()), StepFunctions(Once), Grid{})
+			worst = max(worst, time.Since(begun))
+		}
+	}
+	b.ReportMetric(worst.Seconds(), "s-worst")
 }

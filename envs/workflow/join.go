@@ -15,7 +15,7 @@ type place struct {
 	dom      int   // place of its dominator, -1 for the first
 	ancestor []uint64
 	body     []complex128 // time of the node's run, or of the span that starts there
-	wait     []complex128 // time from the end of the dominator to the start of this
+	wait     []complex128 // time from the end of the dominator to the start of this; nil for none
 }
 
 // scenario returns the spectrum of the time from the start of a scenario's first node to its end, or with first unset
@@ -25,6 +25,7 @@ func (t *transform) scenario(from int32, s *scenario, first bool) []complex128 {
 	words := (len(places) + 63) / 64
 	for i := range places {
 		p := &places[i]
+		p.waitFor(places)
 		p.ancestor = make([]uint64, words)
 		p.dom = -1
 		for k, f := range p.from {
@@ -49,16 +50,27 @@ func (t *transform) scenario(from int32, s *scenario, first bool) []complex128 {
 		}
 	}
 	last := len(places) - 1
-	out := slices.Clone(places[last].wait)
+	out := t.always()
+	places[last].waited(out)
 	for d := places[last].dom; d >= 0; d = places[d].dom {
 		if d > 0 {
 			multiply(out, places[d].body)
-			multiply(out, places[d].wait)
+			places[d].waited(out)
 		} else if first {
 			multiply(out, places[0].body)
 		}
 	}
 	return out
+}
+
+// waitFor leaves out the places that end before others that this one waits for: those that lead to them.
+func (p *place) waitFor(places []place) {
+	if len(p.from) < 2 {
+		return
+	}
+	p.from = slices.DeleteFunc(slices.Clone(p.from), func(f int) bool {
+		return slices.ContainsFunc(p.from, func(g int) bool { return places[g].ancestor[f/64]&(1<<(f%64)) != 0 })
+	})
 }
 
 // places lists a scenario's nodes in topological order; the last place is its end.
@@ -129,27 +141,37 @@ func order(places []place) []place {
 // join computes the time from the end of a place's dominator to its start.
 func (t *transform) join(places []place, i int) {
 	p := &places[i]
+	if len(p.from) == 1 {
+		return // that is the dominator
+	}
 	seen, dependent := between(places, i)
 	t.crossing = t.crossing || dependent
-	key := ""
-	if len(p.from) > 1 {
-		key = joinKey(places, i, seen)
-		if p.wait = t.joins[key]; p.wait != nil {
-			return
-		}
+	key := joinKey(places, i, seen)
+	if p.wait = t.joins[key]; p.wait != nil {
+		return
 	}
-	var paths [][]complex128
-	for _, f := range p.from {
-		path := t.always()
-		for x := f; x != p.dom; x = places[x].dom {
+	for len(t.paths) < len(p.from) {
+		t.paths = append(t.paths, make([]complex128, t.g.Points/2+1))
+	}
+	for k, f := range p.from {
+		path := t.paths[k]
+		copy(path, places[f].body)
+		places[f].waited(path)
+		for x := places[f].dom; x != p.dom; x = places[x].dom {
 			multiply(path, places[x].body)
-			multiply(path, places[x].wait)
+			places[x].waited(path)
 		}
-		paths = append(paths, path)
 	}
-	p.wait = t.latest(paths, dependent)
-	if key != "" && len(t.joins) < maxJoins {
+	p.wait = t.latest(t.paths[:len(p.from)], dependent)
+	if len(t.joins) < maxJoins {
 		t.joins[key] = p.wait
+	}
+}
+
+// waited adds a place's wait to a time.
+func (p *place) waited(to []complex128) {
+	if p.wait != nil {
+		multiply(to, p.wait)
 	}
 }
 

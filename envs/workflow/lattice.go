@@ -1,7 +1,5 @@
 package workflow
 
-import "math"
-
 // rounding says how a law is put on the grid.
 type rounding int
 
@@ -14,7 +12,6 @@ const (
 // lattice returns a law's probabilities at the grid's points: times are shifted by a delay first. What lies beyond the
 // grid is missing.
 func lattice(l Law, shift float64, g Grid, way rounding) []float64 {
-	const fine = 8 // points within a step at which the law is read to keep its mean
 	out := make([]float64, g.Points)
 	above := func(s float64) float64 {
 		if s < shift {
@@ -36,11 +33,16 @@ func lattice(l Law, shift float64, g Grid, way rounding) []float64 {
 		case down:
 			share = 0
 		case nearest:
+			// The law is read within the step to keep its mean: more often where much of it is within one.
+			fine := 8
+			if mass > 1.0/16 {
+				fine = 64
+			}
 			var area float64
 			for i := range fine {
-				area += above(s + float64(g.Step*((float64(i)+0.5)/fine)))
+				area += above(s + float64(g.Step*((float64(i)+0.5)/float64(fine))))
 			}
-			share = min(1, max(0, (float64(area/fine)-after)/mass))
+			share = min(1, max(0, (area/float64(fine)-after)/mass))
 		}
 		if k+1 < len(out) {
 			out[k+1] += float64(mass * share)
@@ -63,16 +65,12 @@ func (f fixed) Above(s float64) float64 {
 	return 0
 }
 
-// sums turns probabilities into a distribution function.
-func sums(mass []float64) []float64 {
-	out := make([]float64, len(mass))
-	var sum float64
+// sums turns probabilities into a distribution function, in place.
+func sums(mass []float64) {
+	var sum, most float64
 	for i, p := range mass {
 		sum += p
-		out[i] = min(1, max(sum, 0))
-		if i > 0 {
-			out[i] = math.Max(out[i], out[i-1])
-		}
+		most = min(1, max(sum, most))
+		mass[i] = most
 	}
-	return out
 }

@@ -3,46 +3,57 @@ package workflow
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/dsp/fourier"
 )
 
 // transform computes a distribution on a grid of N points, as spectra: the discrete Fourier transforms of probabilities
 // p_k·r^k with r^N = damping. A product of spectra is the spectrum of a sum of times. What of a sum lies beyond the grid
 // comes back at its start, but times r^N, so that it can be neglected; below the end of the grid nothing is missing.
 type transform struct {
-	w        *Workflow
-	g        Grid
-	way      rounding
-	fft      *fourier.FFT
-	damp     []float64               // r^k
+	w   *Workflow
+	g   Grid
+	way rounding
+	*damped
 	own      [][]complex128          // per node: a run with its calls, its delay and that of the edge after it
 	inner    [][]complex128          // per inner region: from the end of its fork's run
 	spans    [][]complex128          // per span: from the start of its entry's first run, given the exit
 	joins    map[string][]complex128 // waits at joins, by joinKey
 	crossing bool
-	startEnd float64 // delays of the start and the end
+	startEnd float64        // delays of the start and the end
+	x        []float64      // scratch of latest
+	paths    [][]complex128 // scratch of joins
+}
+
+// damped transforms probabilities, multiplied by r^k.
+type damped struct {
+	fft        *fft
+	damp, lift []float64 // r^k and its inverse
 }
 
 const damping = 1e-5
 
-func newTransform(w *Workflow, laws []Law, d Delays, g Grid, way rounding) *transform {
-	t := &transform{w: w, g: g, way: way, fft: fourier.NewFFT(g.Points), damp: make([]float64, g.Points),
-		own: make([][]complex128, len(w.function)), inner: make([][]complex128, len(w.inner)),
-		spans: make([][]complex128, len(w.spans)), joins: map[string][]complex128{}}
+func newDamped(points int) *damped {
+	t := &damped{fft: newFFT(points), damp: make([]float64, points), lift: make([]float64, points)}
 	for k := range t.damp {
-		t.damp[k] = math.Pow(damping, float64(k)/float64(g.Points))
+		t.damp[k] = math.Pow(damping, float64(k)/float64(points))
+		t.lift[k] = 1 / t.damp[k]
 	}
+	return t
+}
+
+// newTransform returns a transform whose nodes run for times with given spectra, delays included.
+func newTransform(w *Workflow, runs [][]complex128, d Delays, g Grid, way rounding, with *damped) *transform {
+	t := &transform{w: w, g: g, way: way, damped: with, own: make([][]complex128, len(w.function)),
+		inner: make([][]complex128, len(w.inner)), spans: make([][]complex128, len(w.spans)), joins: map[string][]complex128{},
+		x: make([]float64, g.Points)}
 	if d.Count == Published {
 		t.startEnd = 2*d.Node + d.Edge
 	}
 	for _, n := range slices.Backward(w.order) { // callees before callers
-		delay := d.Node
-		if len(w.next[n]) > 0 || len(w.alts[n]) > 0 || w.caller[n] >= 0 || d.Count == Published {
-			delay += d.Edge
+		t.own[n] = runs[n]
+		if len(w.calls[n]) > 0 {
+			t.own[n] = slices.Clone(runs[n])
+			t.calls(n)
 		}
-		t.own[n] = t.spectrum(lattice(laws[n], delay, g, way))
-		t.calls(n)
 	}
 	for _, x := range w.terms {
 		if x.region {
@@ -54,11 +65,17 @@ func newTransform(w *Workflow, laws []Law, d Delays, g Grid, way rounding) *tran
 	return t
 }
 
+// run returns the spectrum of a node's run with a law, its delay and that of the edge after it.
+func (w *Workflow) run(n int, l Law, d Delays, g Grid, way rounding, with *damped) []complex128 {
+	delay := d.Node
+	if len(w.next[n]) > 0 || len(w.alts[n]) > 0 || w.caller[n] >= 0 || d.Count == Published {
+		delay += d.Edge
+	}
+	return with.spectrum(lattice(l, delay, g, way))
+}
+
 // calls adds a node's calls to its time.
 func (t *transform) calls(n int) {
-	if len(t.w.calls[n]) == 0 {
-		return
-	}
 	var paths [][]complex128
 	for _, m := range t.w.calls[n] {
 		paths = append(paths, t.own[m])
@@ -101,7 +118,10 @@ func (t *transform) response() []float64 {
 	if w := t.startEnd; w > 0 {
 		multiply(ends, t.spectrum(lattice(fixed(w), 0, t.g, t.way)))
 	}
-	return sums(t.masses(ends))
+	out := make([]float64, t.g.Points)
+	t.masses(out, ends)
+	sums(out)
+	return out
 }
 
 // forked returns the spectrum of an inner region.
@@ -177,22 +197,20 @@ func solveComplex(a, b []complex128) {
 	}
 }
 
-// spectrum transforms probabilities.
-func (t *transform) spectrum(mass []float64) []complex128 {
-	x := make([]float64, len(mass))
-	for k, p := range mass {
-		x[k] = float64(p * t.damp[k])
+// spectrum transforms probabilities; it overwrites them.
+func (t *damped) spectrum(mass []float64) []complex128 {
+	for k := range mass {
+		mass[k] *= t.damp[k]
 	}
-	return t.fft.Coefficients(nil, x)
+	return t.fft.forward(mass)
 }
 
-// masses is the inverse of spectrum.
-func (t *transform) masses(s []complex128) []float64 {
-	x := t.fft.Sequence(nil, s)
+// masses writes the probabilities of a spectrum.
+func (t *damped) masses(x []float64, s []complex128) {
+	t.fft.inverse(x, s)
 	for k := range x {
-		x[k] /= float64(len(x)) * t.damp[k]
+		x[k] *= t.lift[k]
 	}
-	return x
 }
 
 // always returns the spectrum of no time at all.
@@ -209,23 +227,35 @@ func (t *transform) always() []complex128 {
 // smallest of the functions: bounds where times are rounded up, and down, and else the middle of both.
 func (t *transform) latest(paths [][]complex128, dependent bool) []complex128 {
 	if len(paths) == 1 {
-		return slices.Clone(paths[0])
+		return paths[0]
 	}
-	all := slices.Repeat([]float64{1}, t.g.Points) // the product
-	least := slices.Clone(all)
-	for _, p := range paths {
-		for k, f := range sums(t.masses(p)) {
+	var all, least []float64 // the product and the least
+	for i, p := range paths {
+		t.masses(t.x, p)
+		sums(t.x)
+		if i == 0 {
+			all = slices.Clone(t.x)
+			if dependent {
+				least = slices.Clone(t.x)
+			}
+			continue
+		}
+		for k, f := range t.x {
 			all[k] *= f
-			least[k] = min(least[k], f)
+		}
+		if dependent {
+			for k, f := range t.x {
+				least[k] = min(least[k], f)
+			}
 		}
 	}
 	if dependent {
-		for k := range all {
-			switch t.way {
-			case down:
-				all[k] = least[k]
-			case nearest:
-				all[k] = (all[k] + least[k]) / 2
+		switch t.way {
+		case down:
+			all = least
+		case nearest:
+			for k, f := range least {
+				all[k] = (all[k] + f) / 2
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package whatif
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
@@ -23,7 +25,12 @@ type Request struct {
 	// Measured has the plan keep Latency or P95 as measured under Load, not as the model has it. It is then the cheapest
 	// one on the model's front that does ([variants.Measurer.Solve]).
 	Measured bool
+	// Limit, where it is not 0, stops the search: the answer is then the best plan found, with what is proved by then.
+	Limit time.Duration
 }
+
+// Watch is told how far something that takes a while is.
+type Watch func(what string, done, all int)
 
 // Problem returns the problem that is asked, and false where there is neither a constraint nor an objective. Without an
 // objective it is the time where only cost is bounded, accuracy where time and cost are and accuracy is not, else cost.
@@ -36,7 +43,7 @@ func (q Request) Problem() (variants.Problem, bool, error) {
 		p.Latency, p.Percentile = q.P95, 95
 	}
 	constraints := q
-	constraints.Load, constraints.Measured = nil, false
+	constraints.Load, constraints.Measured, constraints.Limit = nil, false, 0
 	asked := constraints != Request{}
 	if q.Measured && (q.Load == nil || p.Latency == 0 || p.Budget != 0) {
 		return p, asked, errors.New("measured needs a load and a bound on latency or p95, and no budget")
@@ -75,9 +82,10 @@ type Plan struct {
 	P95     float64 `json:"p95,omitempty"`
 	P95Low  float64 `json:"p95_low,omitempty"`
 	P95High float64 `json:"p95_high,omitempty"`
-	// Proved is a value of the objective that no configuration is better than. It is the plan's own, unless a percentile is
-	// asked for and the search ended at its limit; it is missing where the plan was found by measurements.
+	// Proved is a value of the objective that no configuration is better than; it is missing where the plan was found by
+	// measurements. Exact says that it is the plan's own: the search was not stopped and did not end at its limit.
 	Proved float64 `json:"proved,omitempty"`
+	Exact  bool    `json:"exact"`
 	Split  Split   `json:"usd_split"`
 	// Functions are the functions in the workflow's order.
 	Functions []Function `json:"functions"`
@@ -109,8 +117,9 @@ type Function struct {
 	USD     float64 `json:"usd"`
 }
 
-// Ask answers a request. Where constraints cannot be met the error is a [variants.Infeasible].
-func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
+// Ask answers a request. Where constraints cannot be met the error is a [variants.Infeasible]. Where the context is done
+// during a search, the answer is the best plan found by then, if there is one, and nothing is measured. watch may be nil.
+func Ask(ctx context.Context, m *variants.Model, q Request, watch Watch) (*Result, error) {
 	p, asked, err := q.Problem()
 	if err != nil {
 		return nil, err
@@ -118,7 +127,7 @@ func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
 	out := &Result{App: m.App.Name, About: m.App.About, Load: q.Load}
 	if asked {
 		out.Problem = &p
-		if err := out.answer(ctx, m, q, p); err != nil {
+		if err := out.answer(ctx, m, q, p, watch); err != nil {
 			return nil, err
 		}
 		return out, out.measure(ctx, m)
@@ -138,27 +147,32 @@ func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.add(m, e.name, plan, e.p.Value(plan.Outcome))
+		out.add(m, e.name, variants.Solved{Plan: plan, Proved: e.p.Value(plan.Outcome), Exact: true})
 	}
 	return out, out.measure(ctx, m)
 }
 
 // answer adds the plan that solves a problem.
-func (r *Result) answer(ctx context.Context, m *variants.Model, q Request, p variants.Problem) error {
-	if !q.Measured && p.Percentile > 0 {
-		t, err := m.SolveTail(ctx, p)
-		if err != nil {
-			return err
-		}
-		r.add(m, p.String(), t.Plan, t.Proved)
-		return nil
-	}
+func (r *Result) answer(ctx context.Context, m *variants.Model, q Request, p variants.Problem, watch Watch) error {
 	if !q.Measured {
-		plan, err := m.Solve(ctx, p)
+		limited := ctx
+		if q.Limit > 0 {
+			var stop context.CancelFunc
+			limited, stop = context.WithTimeout(ctx, q.Limit)
+			defer stop()
+		}
+		var tell func(done, all int)
+		if watch != nil {
+			tell = func(done, all int) { watch("distributions at most", done, all) }
+		}
+		s, err := m.Search(limited, p, tell)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			err = fmt.Errorf("no plan was found within %v: want more time, or looser bounds", q.Limit)
+		}
 		if err != nil {
 			return err
 		}
-		r.add(m, p.String(), plan, p.Value(plan.Outcome))
+		r.add(m, p.String(), s)
 		return nil
 	}
 	x, period, err := q.Load.Measurer(m)
@@ -169,7 +183,7 @@ func (r *Result) answer(ctx context.Context, m *variants.Model, q Request, p var
 	if err != nil {
 		return err
 	}
-	r.add(m, p.String()+", as measured", plan, 0)
+	r.add(m, p.String()+", as measured", variants.Solved{Plan: plan})
 	return nil
 }
 
@@ -183,8 +197,8 @@ func (r *Result) measure(ctx context.Context, m *variants.Model) error {
 		return err
 	}
 	for i := range r.Plans {
-		if err := ctx.Err(); err != nil {
-			return err
+		if done(ctx) {
+			break
 		}
 		got, err := x.Measure(r.Plans[i].Choice, period)
 		if err != nil {
@@ -195,9 +209,11 @@ func (r *Result) measure(ctx context.Context, m *variants.Model) error {
 	return nil
 }
 
+func done(ctx context.Context) bool { return ctx.Err() != nil }
+
 // add describes a plan.
-func (r *Result) add(m *variants.Model, name string, plan variants.Plan, proved float64) {
-	p := Plan{Name: name, Outcome: plan.Outcome, Choice: plan.Choice, Proved: proved}
+func (r *Result) add(m *variants.Model, name string, plan variants.Solved) {
+	p := Plan{Name: name, Outcome: plan.Outcome, Choice: plan.Choice, Proved: plan.Proved, Exact: plan.Exact}
 	if d, err := m.Distribution(plan.Choice, workflow.Grid{}); err == nil {
 		p.P95Low, p.P95High = d.Bounds(0.95)
 		p.P95 = min(max(d.P95, p.P95Low), p.P95High)

@@ -59,21 +59,24 @@ func (p *Plan) tail() string {
 // proof says whether the plan is the optimum.
 func (r *Result) proof() string {
 	p := &r.Plans[0]
-	if r.Problem.Percentile == 0 {
+	switch {
+	case p.Exact && r.Problem.Percentile == 0:
 		return "It is the optimum.\n"
+	case p.Exact:
+		return "It is the optimum, up to the error of the percentiles.\n"
 	}
 	value, unit := r.Problem.Value(p.Outcome), "USD"
 	switch r.Problem.Objective {
 	case variants.Time:
-		value, unit = p.P95, "s"
+		unit = "s"
+		if r.Problem.Percentile > 0 {
+			value = p.P95
+		}
 	case variants.Accuracy:
-		return "It has the greatest accuracy that was found; nothing above " + table.Plain(p.Proved) + " is possible.\n"
+		return "The search ended before its end: nothing has an accuracy above " + table.Plain(p.Proved) + ".\n"
 	}
-	if gap := value/p.Proved - 1; gap > 1e-3 {
-		return fmt.Sprintf("The search ended at its limit: nothing is below %s %s (%.1f %% less).\n", table.Plain(p.Proved), unit,
-			100*gap/(1+gap))
-	}
-	return "It is the optimum, up to the error of the percentiles.\n"
+	return fmt.Sprintf("The search ended before its end: nothing is below %s %s (%.1f %% less).\n", table.Plain(p.Proved), unit,
+		100*(1-p.Proved/value))
 }
 
 // ends writes what is possible at all.
