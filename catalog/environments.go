@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	planners "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
@@ -126,6 +127,8 @@ func environments() []Env {
 				{File: "envs/steps/testdata/steps.golden", Set: []string{"env.apps=20"}},
 				{"envs/steps/testdata/knative.golden", []string{"env.workflow=dag", "env.billed=run", "env.mapping=formula"}},
 				{"envs/steps/testdata/full.golden", []string{"env.apps=20", "env.form=full"}},
+				{"envs/steps/testdata/stream.golden", []string{"env.apps=20", "env.requests=30"}},
+				{"envs/steps/testdata/prewarm.golden", []string{"env.workflow=dag", "env.prewarm=stepconf"}},
 			},
 		}, steps.DefaultEnv, workflow(steps.New)),
 		DefineEnv(Env{
@@ -183,8 +186,8 @@ func application[E any](build func(variants.EnvConfig, *variants.Model) (E, erro
 
 // workflow is the constructor of an environment that configures the steps of workflows, or of one from a file.
 func workflow[E any](build func(steps.EnvConfig, steps.Given) (E, error)) func(steps.EnvConfig, workload.Config) (E, error) {
-	return func(c steps.EnvConfig, _ workload.Config) (e E, err error) {
-		var with steps.Given
+	return func(c steps.EnvConfig, w workload.Config) (e E, err error) {
+		with := steps.Given{Load: w, Prewarm: func() (steps.Decider, error) { return planners.NewStepConf(planners.DefaultStepConf()) }}
 		if c.File() {
 			if with.Own, err = configs.ReadSteps(c.Workflow); err != nil {
 				return e, fmt.Errorf("env.workflow: %w", err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // EnvConfig configures [Env] and [Flat].
@@ -38,6 +39,18 @@ type EnvConfig struct {
 	// Form is what an action says in [Env]: front is one of at most 64 configurations of the step that no other one beats in
 	// P90 and price; full is memory, instances and processes.
 	Form string `yaml:"form" json:"form" oneof:"front|full"`
+	// Requests is the number of requests of an episode. More than one are a stream: they share warm instances, and arrive as
+	// workload says, with Rate requests a minute on average; that is drawn from its range for each episode, and the
+	// workload's time is stretched to it.
+	Requests int       `yaml:"requests" json:"requests" range:"[1,10000]"`
+	Rate     []float64 `yaml:"rate" json:"rate" range:"(0,1e6]"`
+	// Prewarm is none, or stepconf: dummy calls warm the instances of the next step (StepConf, §5), in the configuration
+	// that Algorithm 1 would give it if what runs took as long as it takes with probability PrewarmQuantile.
+	Prewarm         string  `yaml:"prewarm" json:"prewarm" oneof:"none|stepconf"`
+	PrewarmQuantile float64 `yaml:"prewarm_quantile" json:"prewarm_quantile" range:"(0,1)"`
+	// Idle is the price in USD of a GB of an idle prewarmed instance for a second. The default is AWS Lambda's price of
+	// provisioned concurrency in us-east-1; what it keeps warm by itself it does not bill, which is 0.
+	Idle float64 `yaml:"idle" json:"idle" range:"[0,1]"`
 	// Oracle is what prices are compared with: exact is the cheapest configuration of all that keeps the SLO at P90,
 	// relaxed one near it on chains, which is found at once.
 	Oracle string `yaml:"oracle" json:"oracle" oneof:"relaxed|exact"`
@@ -47,6 +60,10 @@ type EnvConfig struct {
 type Given struct {
 	// Own is the workflow where the configuration names a file, else nil.
 	Own *App
+	// Load says when the requests of a stream arrive.
+	Load workload.Config
+	// Prewarm makes a decider that predicts the next step's configuration; nil where nothing is prewarmed.
+	Prewarm func() (Decider, error)
 }
 
 // Values of EnvConfig's keys.
@@ -61,12 +78,15 @@ const (
 	Simulated    = "simulated"
 	WholeStep    = "mapping"
 	OwnRun       = "run"
+	NoPrewarm    = "none"
+	ByStepConf   = "stepconf"
 )
 
 // DefaultEnv returns 1,000 generated workflows of 3 to 16 steps.
 func DefaultEnv() EnvConfig {
 	return EnvConfig{Workflow: AllGenerated, Apps: 1000, Steps: []int{3, 16}, Shape: AnyShape, SLO: []float64{1.2, 3},
-		Miss: []float64{1, 20}, Form: FrontForm, Oracle: Relaxed}
+		Miss: []float64{1, 20}, Form: FrontForm, Requests: 1, Rate: []float64{0.5, 6}, Prewarm: NoPrewarm, PrewarmQuantile: 0.5,
+		Idle: 4.1667e-6, Oracle: Relaxed}
 }
 
 // Validate says what is wrong with the configuration, naming the key.
@@ -77,7 +97,7 @@ func (c EnvConfig) Validate() error {
 	if len(c.Steps) != 2 || c.Steps[0] > c.Steps[1] {
 		return bounds.Errorf("steps", "is %v, want the smallest and the largest number, as [3, 16]", c.Steps)
 	}
-	for key, r := range map[string][]float64{"slo": c.SLO, "miss": c.Miss} {
+	for key, r := range map[string][]float64{"slo": c.SLO, "miss": c.Miss, "rate": c.Rate} {
 		if len(r) != 2 || r[0] > r[1] {
 			return bounds.Errorf(key, "is %v, want the smallest and the largest value, as [1.2, 3]", r)
 		}

@@ -3,6 +3,8 @@ package steps
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -15,8 +17,10 @@ type Game struct {
 	id    string
 	shelf *shelf
 	print uint64
+	given Given
 	entry *entry
-	walk  walk
+	walk  *walk // of the request that is decided
+	stream
 	taken []int32 // the options that were chosen, in order
 	spare []int32
 	episode
@@ -34,7 +38,17 @@ func newGame(id string, c EnvConfig, with Given) (*Game, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Game{id: id, shelf: s, print: s.fingerprint()}, nil
+	g := &Game{id: id, shelf: s, print: s.fingerprint(), given: with}
+	if g.stream, err = openStream(&s.config, with.Load); err != nil {
+		return nil, err
+	}
+	if g.source != nil {
+		h := fnv.New64a()
+		load := g.source.Config()
+		fmt.Fprintf(h, "%x %s", g.print, load.Identity())
+		g.print = h.Sum64()
+	}
+	return g, nil
 }
 
 // Model returns the workflow of the episode as deciders know it.
@@ -53,15 +67,17 @@ func (g *Game) Running() bool { return g.running }
 // returned) whatever the action says. Rivals need it that choose what an action cannot say.
 func (g *Game) Take(option int) { g.forced = int32(option) + 1 }
 
-// Draw returns what a step would take in seconds and cost in USD with an option if it began now. Deciders that may not know
-// the future must not ask.
+// Draw returns what a step would take in seconds and cost in USD with an option if it began now. Deciders that may not
+// know the future must not ask.
 func (g *Game) Draw(s, option int) (seconds, usd float64) {
-	w := &g.walk
+	w := g.walk
 	o := w.m.configuration(s, option)
-	room := w.runner.room
-	room.running = append(heap[holding](nil), room.running...)
-	r := w.runner.run(w.key, &w.truth.Steps[s], s, o, w.at.Now, w.found(s, o.mb))
-	w.runner.room = room
+	alone, now := w.runner, w.origin+w.at.Now
+	alone.pool, alone.places = nil, nil
+	alone.room = &room{}
+	*alone.room = *w.runner.room
+	alone.room.running = slices.Clone(w.runner.room.running)
+	r := alone.run(w.key, &w.truth.Steps[s], s, o, now, w.found(s, o.mb))
 	return r.seconds, r.usd
 }
 
@@ -71,14 +87,13 @@ func (g *Game) begin(from episode) error {
 	if err != nil {
 		return err
 	}
-	key := rng.New(from.seed, "steps/request")
-	slo := float64(drawn(g.shelf.config.SLO, key.With(0)) * n.known.Fastest)
-	if n.known.App.SLO > 0 {
-		slo = n.known.App.SLO
+	g.entry, g.episode, g.taken, g.walk = n, from, g.taken[:0], nil
+	if err := g.beginStream(rng.New(from.seed, "steps/request")); err != nil {
+		return err
 	}
-	miss := float64(drawn(g.shelf.config.Miss, key.With(1)) * unitOf(n.known))
-	g.entry, g.episode, g.taken = n, from, g.taken[:0]
-	g.walk.begin(n.known, n.truth, key.With(2), slo, miss)
+	if !g.running {
+		return fmt.Errorf("workflow %s has no step with tasks, so that nothing is to decide", n.known.App.Name)
+	}
 	return nil
 }
 
@@ -89,9 +104,6 @@ func (g *Game) reset(seed uint64, options envs.Options) error {
 	if err := g.begin(episode{seed: seed, begun: true, running: true}); err != nil {
 		return fmt.Errorf("%s: %w", g.id, err)
 	}
-	if g.walk.over() {
-		return fmt.Errorf("%s: workflow %s has no step with tasks, so that nothing is to decide", g.id, g.Model().App.Name)
-	}
 	return nil
 }
 
@@ -100,25 +112,24 @@ func (g *Game) decide(option int, out *envs.Outcome) error {
 	if g.forced > 0 {
 		option, g.forced = int(g.forced-1), 0
 	}
-	w, unit := &g.walk, unitOf(g.entry.known)
+	w, unit, clock := g.walk, unitOf(g.entry.known), g.clock
 	if err := w.m.check(w.step(), option); err != nil {
 		return fmt.Errorf("%s: %w", g.id, err)
 	}
-	r, elapsed := w.take(option, w.m.configuration(w.step(), option))
-	g.taken = append(g.taken, int32(option))
-	g.running = !w.over()
-	reward := -r.usd / unit
+	spent := w.at.Spent
+	if err := g.take(option); err != nil {
+		return fmt.Errorf("%s: %w", g.id, err)
+	}
+	reward := -(w.at.Spent - spent) / unit
+	if w.over() && w.late() {
+		reward -= w.at.Miss / unit
+	}
 	clear(out.Info)
 	if !g.running {
-		if w.at.Now > w.at.SLO {
-			reward -= w.at.Miss / unit
-		}
-		if err := g.judge(out.Info); err != nil {
-			return fmt.Errorf("%s: %w", g.id, err)
-		}
+		g.judge(out.Info)
 	}
 	out.Rewards[0][0] = float32(reward)
-	out.Terminated, out.Truncated, out.Elapsed = !g.running, false, int64(float64(elapsed*1e6)+0.5)
+	out.Terminated, out.Truncated, out.Elapsed = !g.running, false, int64(float64((g.clock-clock)*1e6)+0.5)
 	return nil
 }
 
@@ -131,16 +142,21 @@ const (
 	atTime
 	atMapping
 	atCold
+	atMappingCost
+	atColdCost
+	atPrewarmCost
+	atPrewarmed
 	infos
 )
 
-// quantities lists what a step reports. All are of the request, known when it ends.
+// quantities lists what a step reports. All are of the request, or means over the requests of a stream, and are known
+// when the last one ends.
 func quantities() []envs.Quantity {
 	q := func(name, unit string, b envs.Better, in envs.Bounds, doc string) envs.Quantity {
 		return envs.Quantity{Name: name, Unit: unit, Better: b, Reduce: envs.Last, Bounds: in, Doc: doc}
 	}
 	return []envs.Quantity{
-		q("missed", "1", envs.Lower, envs.Share(), "1 where the request ends later than its SLO, else 0"),
+		q("missed", "1", envs.Lower, envs.Share(), "1 where the request ends later than its SLO, else 0; of a stream the share"),
 		q("excess", "1", envs.Lower, envs.AtLeast(-1), "its price above that of the cheapest configuration that keeps the SLO at "+
 			"P90 (the oracle), as a share of that"),
 		q("cost", "USD", envs.Lower, envs.AtLeast(0), "its price"),
@@ -148,24 +164,37 @@ func quantities() []envs.Quantity {
 		q("time", "s", envs.Neither, envs.AtLeast(0), "its time"),
 		q("mapping", "1", envs.Neither, envs.Share(), "share of its steps' times until their last instances have started"),
 		q("cold", "1", envs.Neither, envs.AtLeast(0), "its cold starts"),
+		q("mapping_cost", "USD", envs.Neither, envs.AtLeast(0), "what its mapping delays cost where they are billed"),
+		q("cold_cost", "USD", envs.Neither, envs.AtLeast(0), "the part of that which is there because of cold starts"),
+		q("prewarm_cost", "USD", envs.Neither, envs.AtLeast(0), "what its dummy calls and idle prewarmed instances cost"),
+		q("prewarmed", "1", envs.Neither, envs.AtLeast(0), "instances that were prewarmed for it"),
 	}
 }
 
-// judge reports what the request came to.
-func (g *Game) judge(info []float64) error {
-	at, t := &g.walk.at, &g.walk.total
-	oracle, err := g.shelf.oracle(g.entry, at.SLO)
-	if err != nil {
-		return err
+// take runs the step to decide with an option and goes on to the next decision.
+func (g *Game) take(option int) error {
+	w := g.walk
+	w.take(option, w.m.configuration(w.step(), option))
+	g.taken = append(g.taken, int32(option))
+	if w.over() {
+		if err := g.finish(w); err != nil {
+			return err
+		}
 	}
-	if at.Now > at.SLO {
-		info[atMissed] = 1
-	}
-	info[atExcess] = max(at.Spent/max(oracle, 1e-12)-1, -1)
-	info[atCost], info[atLatency], info[atTime] = at.Spent, at.Now/at.SLO, at.Now
-	info[atMapping] = min(t.mapping/max(t.busy, 1e-12), 1)
-	info[atCold] = float64(t.cold)
-	return nil
+	return g.advance()
+}
+
+// judge reports what the requests came to.
+func (g *Game) judge(info []float64) {
+	s := &g.sums
+	n := s.requests
+	info[atMissed] = s.missed / n
+	info[atExcess] = max(s.usd/s.oracle-1, -1)
+	info[atCost], info[atLatency], info[atTime] = s.usd/n, s.over/n, s.seconds/n
+	info[atMapping] = min(s.mapping/max(s.busy, 1e-12), 1)
+	info[atCold] = s.cold / n
+	info[atMappingCost], info[atColdCost], info[atPrewarmCost] = s.mappingUSD/n, s.coldUSD/n, s.prewarmingUSD/n
+	info[atPrewarmed] = s.warmed / n
 }
 
 // State lists the state: the episode and the options taken. What follows from them is made anew.
@@ -191,19 +220,20 @@ func (g *Game) restore(from episode, taken []int32) error {
 	if err := g.begin(from); err != nil {
 		return err
 	}
-	w := &g.walk
 	for k, option := range taken {
+		w := g.walk
 		s := w.step()
-		if s < 0 {
-			return fmt.Errorf("there are %d decisions, and the request ends after %d", len(taken), k)
+		if !g.running || s < 0 {
+			return fmt.Errorf("there are %d decisions, and the episode ends after %d", len(taken), k)
 		}
 		if err := w.m.check(s, int(option)); err != nil {
 			return fmt.Errorf("decision %d: %w", k, err)
 		}
-		w.take(int(option), w.m.configuration(s, int(option)))
-		g.taken = append(g.taken, option)
+		if err := g.take(int(option)); err != nil {
+			return err
+		}
 	}
-	if from.running == w.over() {
+	if from.running != g.running {
 		return fmt.Errorf("%d decisions are made, and the episode's end is not that", len(taken))
 	}
 	return nil

@@ -8,6 +8,12 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
+// reset gives a runner a platform of its own.
+func (r *runner) reset(p *Platform) {
+	r.platform, r.room = p, &room{}
+	r.room.reset(p)
+}
+
 // sampled runs a step many times and returns its times ascending, and its mean price.
 func sampled(m *Model, step int, c configuration, warm, runs int) (times []float64, usd float64) {
 	var r runner

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -14,6 +15,8 @@ type result struct {
 	mapping float64 // seconds until the last of its instances had started
 	cold    int     // instances that started cold
 	waited  float64 // seconds of mapping that are not the cold start's: waiting for a place, or for room
+	// What mapping costs where it is billed, and the part of it that is there because of cold starts.
+	mappingUSD, coldUSD float64
 }
 
 // Purposes of an instance's draws.
@@ -29,16 +32,13 @@ const (
 // they are the same under every configuration.
 type runner struct {
 	platform *Platform
-	room     room
+	room     *room
+	pool     *pool        // nil where no instance is ever warm
 	places   heap[moment] // of the running instances of a step that may not all run together
 }
 
-func (r *runner) reset(p *Platform) {
-	r.platform = p
-	r.room.reset(p)
-}
-
-// run draws a run of a step that begins at a time, in seconds since the request began. key is that of the request's runs.
+// run draws a run of a step that begins at a time, in seconds of the episode. key is that of the request's runs, warm how
+// many idle instances of the size there are.
 func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now float64, warm int) result {
 	p, key := r.platform, key.With(uint64(step))
 	t := p.times(c, o)
@@ -50,11 +50,14 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 		together = min(together, p.Together)
 	}
 	r.places = r.places[:0]
-	warm = min(warm, t.instances)
+	if p.Formula {
+		together = t.instances
+	}
+	warm = min(warm, together)
 	out := result{}
 	if p.Formula {
 		out.mapping = float64(Mapping(t.instances, warm) * portable.Exp(float64(mappingSigma*normal(key.With(drawMapping)))))
-		out.cold, together = t.instances-warm, t.instances
+		out.cold = t.instances - warm
 	}
 	var whole, ran float64
 	for i := range t.instances {
@@ -83,13 +86,27 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 		if p.Workers > 0 {
 			r.room.take(now+end, p.coresOf(o.mb), o.mb)
 		}
-		if t.instances > together {
+		if t.instances > together || r.pool != nil {
 			r.places.push(moment(end))
 		}
 		out.mapping, ran, whole = max(out.mapping, begin), ran+takes, max(whole, end)
 	}
 	out.seconds = whole
 	out.usd = p.price(o, whole, ran/float64(t.instances))
+	if p.BillMapping {
+		second := float64(float64(o.instances) * p.perSecond(o.mb))
+		out.mappingUSD = second * out.mapping
+		if out.cold > 0 {
+			out.coldUSD = second * max(out.mapping-out.waited, 0)
+		}
+	}
+	if r.pool != nil {
+		list := step*r.pool.sizes + slices.Index(p.Memory, o.mb)
+		r.pool.take(list, warm, now)
+		for _, end := range r.places {
+			r.pool.put(list, now+float64(end), now)
+		}
+	}
 	return out
 }
 

@@ -20,9 +20,18 @@ type walk struct {
 	offs     []Option  // per step that has an option beside its front: that option
 	forecast forecast  // memory for it
 	warm     []int     // behind at.Warm
+	ahead    prewarming
+	place
 
 	running int
 	total   totals
+}
+
+// place is where a request stands in its episode.
+type place struct {
+	number int     // among the requests, from 0
+	origin float64 // when it began, in seconds of the episode
+	busy   bool    // it has not ended
 }
 
 // totals are what a request has come to so far.
@@ -32,13 +41,16 @@ type totals struct {
 	busy    float64 // seconds of all steps
 	cold    int
 	steps   int // that were decided
+	warmed  int // instances that were prewarmed
+	// What mapping delays, cold starts and prewarming cost.
+	mappingUSD, coldUSD, prewarmingUSD float64
 }
 
 // begin starts a request.
 func (w *walk) begin(m, truth *Model, key rng.Key, slo, miss float64) {
 	n, p := m.NumSteps(), &truth.Platform
 	w.m, w.truth, w.key, w.running, w.total = m, truth, key, 0, totals{}
-	w.runner.reset(p)
+	w.runner.platform = p
 	w.open, w.taken, w.ends, w.offs = resized(w.open, n), resized(w.taken, n), resized(w.ends, n), resized(w.offs, n)
 	copy(w.open, m.before)
 	clear(w.taken)
@@ -52,6 +64,7 @@ func (w *walk) begin(m, truth *Model, key rng.Key, slo, miss float64) {
 		a.State[s], a.Choice[s], a.Begun[s], a.Done[s] = Waiting, -1, 0, 0
 		a.Warm[s] = w.warm[s*sizes : (s+1)*sizes]
 	}
+	w.beginPrewarming()
 	w.arrive(m.Flow.Entry())
 	w.proceed()
 }
@@ -153,7 +166,13 @@ func (w *walk) take(choice int, o configuration) (result, float64) {
 	if choice >= packed {
 		w.offs[s] = w.m.evaluate(&w.forecast, s, w.m.unpack(choice))
 	}
-	r := w.runner.run(w.key, &w.truth.Steps[s], s, o, w.at.Now, w.found(s, o.mb))
+	if w.ahead.ahead != nil {
+		w.ahead.ahead.Decide(&w.at, s) // it keeps its own account of the request
+		if d := &w.ahead.calls[s]; w.runner.platform.Memory[d.size] == o.mb {
+			w.payIdle(s, w.at.Now)
+		}
+	}
+	r := w.runner.run(w.key, &w.truth.Steps[s], s, o, w.origin+w.at.Now, w.found(s, o.mb))
 	w.at.Ready = append(w.at.Ready[:0], w.at.Ready[1:]...)
 	w.at.State[s], w.at.Choice[s], w.ends[s] = Running, choice, w.at.Now+r.seconds
 	w.running++
@@ -161,9 +180,26 @@ func (w *walk) take(choice int, o configuration) (result, float64) {
 	t := &w.total
 	t.mapping, t.waited, t.busy = t.mapping+r.mapping, t.waited+r.waited, t.busy+r.seconds
 	t.cold, t.steps = t.cold+r.cold, t.steps+1
+	t.mappingUSD, t.coldUSD = t.mappingUSD+r.mappingUSD, t.coldUSD+r.coldUSD
 	from := w.at.Now
+	if len(w.at.Ready) == 0 && w.ahead.ahead != nil {
+		w.predict()
+	}
 	w.proceed()
 	return r, w.at.Now - from
+}
+
+// prewarm makes the dummy calls of the time that has passed, and pays for what is of no use at the request's end.
+func (w *walk) prewarm() {
+	if w.ahead.ahead == nil {
+		return
+	}
+	w.call(w.at.Now)
+	if w.over() {
+		for s := range w.ahead.calls {
+			w.payIdle(s, w.at.Now)
+		}
+	}
 }
 
 // found is how many idle warm instances of a size there are for a step.
@@ -178,6 +214,7 @@ func (w *walk) found(s, mb int) int {
 
 // proceed lets time pass until a step is ready or the request has ended.
 func (w *walk) proceed() {
+	defer w.prewarm()
 	for len(w.at.Ready) == 0 && w.running > 0 {
 		now := math.Inf(1)
 		for s, state := range w.at.State {
