@@ -30,7 +30,8 @@ type Request struct {
 	Missed, Cost string
 	Plus         float64
 	Workers      int
-	Progress     func(eval.Progress)
+	// Run plays, [eval.Run] where it is nil: a suite has its own, with workers and progress.
+	Run func(context.Context, eval.Request) (*eval.Played, error)
 }
 
 // Rival is a method that is a rival of the catalog, whose configuration follows from the setting.
@@ -53,8 +54,11 @@ func Play(ctx context.Context, r Request) ([]Curve, error) {
 			all = append(all, c)
 		}
 	}
-	played, err := eval.Run(ctx, eval.Request{NewEnv: r.NewEnv, Contestants: all, Seeds: r.Seeds, Workers: r.Workers,
-		Progress: r.Progress})
+	run := r.Run
+	if run == nil {
+		run = eval.Run
+	}
+	played, err := run(ctx, eval.Request{NewEnv: r.NewEnv, Contestants: all, Seeds: r.Seeds, Workers: r.Workers})
 	if err != nil {
 		return nil, err
 	}

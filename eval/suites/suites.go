@@ -5,6 +5,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/suites/faasconf"
 	"github.com/stoker-rl/stoker/eval/suites/gnn"
 	"github.com/stoker-rl/stoker/eval/suites/hops"
+	"github.com/stoker-rl/stoker/eval/suites/misses"
 	"github.com/stoker-rl/stoker/eval/suites/optiserve"
 	"github.com/stoker-rl/stoker/eval/suites/stepconf"
 )
@@ -19,5 +20,6 @@ func All() []suite.Suite {
 		gnn.Generalise(),
 		optiserve.Suite(),
 		stepconf.Suite(),
+		misses.Suite(),
 	}
 }

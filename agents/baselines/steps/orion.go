@@ -68,9 +68,7 @@ func (o *orion) profile(m *steps.Model) *drawn {
 		known := map[int][]float64{}
 		at := func(i int) []float64 {
 			if known[i] == nil {
-				for _, level := range levels {
-					known[i] = append(known[i], m.Seconds(v, l[i].code, level, 0))
-				}
+				known[i] = o.sampled(m, v, l[i].code, levels)
 			}
 			return known[i]
 		}
@@ -85,6 +83,21 @@ func (o *orion) profile(m *steps.Model) *drawn {
 		d.sizes, d.times = append(d.sizes, l), append(d.times, times)
 	}
 	return d
+}
+
+// sampled returns a step's times at some levels, on straight lines between the quantiles at knots.
+func (o *orion) sampled(m *steps.Model, v, code int, levels []float64) []float64 {
+	var at [len(knots)]float64
+	for j, level := range knots {
+		at[j] = m.Seconds(v, code, level, 0)
+	}
+	out := make([]float64, len(levels))
+	for k, level := range levels {
+		j, _ := slices.BinarySearch(knots[:], level)
+		j = min(max(j, 1), len(knots)-1)
+		out[k] = at[j-1] + float64((at[j]-at[j-1])*(level-knots[j-1])/(knots[j]-knots[j-1]))
+	}
+	return out
 }
 
 // bySize returns the options of a step with a fixed number of instances and the most processes, by memory from 1 GB on.

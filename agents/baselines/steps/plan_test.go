@@ -275,7 +275,7 @@ func TestOrionByHand(t *testing.T) {
 func TestOrionQuantile(t *testing.T) {
 	w := generated(t, 3, 5, 5, steps.AnyShape)
 	c := DefaultOrion()
-	c.Draws = 4096
+	c.Draws = 1024
 	x, err := NewOrion(c)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,59 @@
+package misses
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/suite/suitetest"
+)
+
+// small plays few requests of short workflows.
+func small(ctx context.Context, o suite.Options, r *suite.Report) error {
+	return play(ctx, &o, r, size{worlds: []world{generated("short chains", steps.ChainShape, 3, 4), preset("diamond")},
+		factors: []float64{1.5}, each: 1, requests: 6})
+}
+
+// A result does not depend on the workers. Nobody is cheaper at equal misses than who knows the draws.
+func TestSuite(t *testing.T) {
+	s := Suite()
+	s.Run = small
+	res := suitetest.Same(t, s, 3, 1, 2)
+	cost := map[string]float64{}
+	for _, row := range res.Rows {
+		if name, ok := strings.CutPrefix(row.Quantity, "cost of "); ok && row.Note == "" {
+			cost[row.Figure+" "+name] = float64(row.Ours)
+		}
+	}
+	if len(cost) < 20 {
+		t.Fatalf("there are %d costs:\n%s", len(cost), suite.Text(res))
+	}
+	for at, c := range cost {
+		method := strings.Fields(strings.TrimPrefix(at, at[:strings.Index(at, "fastest ")+8]))[0]
+		bound := cost[strings.Replace(at, " "+method+" ", " hindsight ", 1)]
+		if c < bound*0.995 {
+			t.Errorf("%s costs %g, with the draws known %g", at, c, bound)
+		}
+	}
+}
+
+// The policies of the zoo that configure steps either play or say why not.
+func TestLearned(t *testing.T) {
+	c := preset("diamond").env
+	all, why, err := learned(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if _, err := m.Make(1); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, w := range why {
+		if !strings.Contains(w, "does not play: ") {
+			t.Errorf("%q says nothing", w)
+		}
+	}
+}
