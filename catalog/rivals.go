@@ -188,11 +188,11 @@ func forSteps() []Rival {
 			steps.DefaultCOSE, steps.NewCOSE),
 		decider(Rival{Name: "steps-oracle", Doc: "plays the cheapest plan that keeps the SLO by predicted times, made before " +
 			"the first step (StepConf's Oracle)"}, steps.DefaultOracle, steps.NewOracle),
-		decider(Rival{Name: "replan", Doc: "follows the cheapest plan for what is left, made anew before every step"},
+		teacher(Rival{Name: "replan", Doc: "follows the cheapest plan for what is left, made anew before every step"},
 			steps.DefaultReplan, steps.NewReplan),
-		decider(Rival{Name: "steps-lookahead", Doc: "takes the option with the least expected price, a miss included, by what " +
+		teacher(Rival{Name: "steps-lookahead", Doc: "takes the option with the least expected price, a miss included, by what " +
 			"policies see"}, steps.DefaultLookahead, steps.NewLookahead),
-		decider(Rival{Name: "dp", Doc: "plays the stochastic optimum over step and time left; chains only"},
+		teacher(Rival{Name: "dp", Doc: "plays the stochastic optimum over step and time left; chains only"},
 			steps.DefaultDP, steps.NewDP),
 		decider(Rival{Name: "hindsight", Kind: Oracle, Doc: "knows what every option will take and plays the cheapest plan: a bound"},
 			steps.DefaultHindsight, steps.NewHindsight),
@@ -208,6 +208,18 @@ func decider[C any, D stepsenv.Decider](row Rival, config func() C, build func(C
 			return nil, err
 		}
 		return steps.NewActing(row.Name, env, d)
+	})
+}
+
+// teacher completes the row of a decider that can be imitated.
+func teacher[C any, D steps.Memoryless](row Rival, config func() C, build func(C) (D, error)) Rival {
+	row.Envs, row.Page = []string{stepsenv.ID, stepsenv.FlatID}, "docs/agents/steps-baselines.md"
+	return DefinePlanner(row, config, func(c C, env envs.Env) (steps.Teaching, error) {
+		d, err := build(c)
+		if err != nil {
+			return steps.Teaching{}, err
+		}
+		return steps.NewTeaching(row.Name, env, d)
 	})
 }
 

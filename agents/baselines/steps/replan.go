@@ -35,6 +35,7 @@ type Replan struct {
 	config ReplanConfig
 	tables tables[*fronts]
 	*fronts
+	model  *steps.Model
 	slo    float64
 	chosen []int // places in the menus
 }
@@ -86,7 +87,7 @@ func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
 
 // Begin implements [steps.Decider].
 func (r *Replan) Begin(m *steps.Model, slo, _ float64) {
-	r.fronts, r.slo = r.tables.of(m), slo
+	r.fronts, r.model, r.slo = r.tables.of(m), m, slo
 	r.chosen = resized(r.chosen, len(r.menus))
 	for v := range r.chosen {
 		r.chosen[v] = -1
@@ -104,6 +105,7 @@ func (r *Replan) Decide(at *steps.Moment, step int) int {
 	case r.readings != nil:
 		i = max(0, r.readings[step].at(left))
 	default:
+		r.recall(at)
 		i = r.family.decide(r.menus, at, r.slo, step, r.chosen)
 	}
 	if anyWarm(at, step) && left > 0 {
