@@ -1,0 +1,165 @@
+package stepconf
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// workflows are the paper's three.
+var workflows = []string{"ml", "vp", "dag"}
+
+// Limits are factors on the fastest time of a workflow. The paper shows four for each workflow and does not say how tight
+// they are: four holds ours, which are part of the sweep that gives the curves.
+var (
+	factors = []float64{1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3, 4, 6, 8}
+	four    = []float64{1.2, 1.5, 2, 3}
+)
+
+// sweep has requests under every limit, decided by everyone. All face the same draws.
+type sweep struct {
+	models   []*steps.Model
+	deciders []decider
+	requests int // of each seed
+	seeds    int
+	// all by workflow, decider, factor and seed.
+	all [][][][]summary
+}
+
+// summary is what some requests came to.
+type summary struct {
+	seconds, usd float64   // means
+	missed       float64   // share later than the limit
+	over         []float64 // each request's time over the limit
+	// Shares of the time on the critical path.
+	mapping, transfer float64
+	decisions         float64 // on the critical path
+	cold              float64 // instances
+}
+
+func play3(ctx context.Context, o *suite.Options, requests int) (*sweep, error) {
+	w := &sweep{deciders: everyone(), requests: requests, seeds: len(o.Seeds)}
+	for _, name := range workflows {
+		m, err := preset(name)
+		if err != nil {
+			return nil, err
+		}
+		w.models = append(w.models, m)
+	}
+	type job struct{ workflow, decider, factor int }
+	var jobs []job
+	for k := range w.models {
+		w.all = append(w.all, make([][][]summary, len(w.deciders)))
+		for d := range w.deciders {
+			w.all[k][d] = make([][]summary, len(factors))
+			for f := range factors {
+				w.all[k][d][f] = make([]summary, len(o.Seeds))
+			}
+			jobs = append(jobs, job{workflow: k, decider: d})
+		}
+	}
+	// A job is a decider on a workflow: what it works out for the workflow serves all limits.
+	return w, o.Each(ctx, "requests", len(jobs), func(i int) error {
+		j := jobs[i]
+		d, err := w.deciders[j.decider].new()
+		if err != nil {
+			return err
+		}
+		var p steps.Player
+		for f, factor := range factors {
+			for s, seed := range o.Seeds {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				w.all[j.workflow][j.decider][f][s] = requestsOf(&p, w.models[j.workflow], d, factor,
+					rng.New(seed, "stepconf/requests").With(uint64(j.workflow)), requests)
+			}
+		}
+		return nil
+	})
+}
+
+// preset compiles one of the paper's workflows.
+func preset(name string) (*steps.Model, error) {
+	app, err := steps.Preset(name)
+	if err != nil {
+		return nil, err
+	}
+	return app.Compile()
+}
+
+// requestsOf plays some requests under a limit.
+func requestsOf(p *steps.Player, m *steps.Model, d steps.Decider, factor float64, key rng.Key, n int) (out summary) {
+	limit := factor * m.Fastest
+	for i := range n {
+		r := p.Play(m, d, key.With(uint64(i)), limit, 0)
+		out.seconds += r.Seconds / float64(n)
+		out.usd += r.USD / float64(n)
+		if r.Seconds > limit {
+			out.missed += 1 / float64(n)
+		}
+		out.over = append(out.over, r.Seconds/limit)
+		out.mapping += r.Mapping / r.Seconds / float64(n)
+		out.transfer += r.Transfer / r.Seconds / float64(n)
+		out.decisions += float64(r.Decisions) / float64(n)
+		out.cold += float64(r.Cold) / float64(n)
+	}
+	return out
+}
+
+// by has a quantity by seed, of a workflow, decider and factor.
+func (w *sweep) by(workflow, decider, factor int, of func(*summary) float64) []float64 {
+	out := make([]float64, w.seeds)
+	for s := range out {
+		out[s] = of(&w.all[workflow][decider][factor][s])
+	}
+	return out
+}
+
+// place is a factor's index.
+func place(factor float64) int { return slices.Index(factors, factor) }
+
+// estimate is a quantity over seeds.
+func (w *sweep) estimate(r *suite.Report, workflow, decider, factor int, of func(*summary) float64) table.Estimate {
+	return r.Estimate([][]float64{w.by(workflow, decider, factor, of)})
+}
+
+// table has everything that was played.
+func (w *sweep) table(r *suite.Report) table.Table {
+	t := table.Table{Name: "requests", Title: "Every decider under every limit",
+		Note: fmt.Sprintf("%d requests of each seed; limits are factors on the fastest time of the workflow, %s.", w.requests,
+			w.fastest()),
+		Columns: table.Head("workflow", "limit / fastest", "decider", "time [s]", "cost [USD per thousand]", "missed [%]",
+			"mapping [% of time]", "cold instances")}
+	for k, m := range w.models {
+		for f, factor := range factors {
+			for d, who := range w.deciders {
+				of := func(q func(*summary) float64) table.Estimate { return w.estimate(r, k, d, f, q) }
+				t.Rows = append(t.Rows, []any{m.App.Name, factor, who.name, of(seconds), of(usdPer1000), of(missed), of(mapping),
+					of(func(x *summary) float64 { return x.cold })})
+			}
+		}
+	}
+	return t
+}
+
+func (w *sweep) fastest() string {
+	text := ""
+	for k, m := range w.models {
+		if k > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s %.3g s", m.App.Name, m.Fastest)
+	}
+	return text
+}
+
+func seconds(s *summary) float64    { return s.seconds }
+func usdPer1000(s *summary) float64 { return 1000 * s.usd }
+func missed(s *summary) float64     { return 100 * s.missed }
+func mapping(s *summary) float64    { return 100 * s.mapping }
