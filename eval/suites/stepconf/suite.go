@@ -8,7 +8,7 @@ import (
 
 const paper = "StepConf: joint optimization of parallelism and resource configuration for serverless function steps"
 
-// Suite returns the suite stepconf. Its workload seeds draw requests and measurements.
+// Suite returns the suite stepconf. Its workload seeds draw requests, measurements and generated workflows.
 func Suite() suite.Suite {
 	return suite.Suite{
 		Name:  "stepconf",
@@ -18,26 +18,37 @@ func Suite() suite.Suite {
 }
 
 // size says how much is played.
-type size struct{}
+type size struct {
+	runs     int // of a step, for each seed
+	requests int // of a workflow under a limit, for each seed
+}
 
 // evidence is what the claims are measured from.
 type evidence struct {
-	r    *suite.Report
-	laws *laws
-	fits *fits
-	data *data // nil without --data
+	r       *suite.Report
+	laws    *laws
+	fits    *fits
+	data    *data // nil without --data
+	mapped  *mapped
+	sweep   *sweep
+	planned *planned
 }
 
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
-	return play(ctx, &o, r, size{})
+	s := size{runs: 20, requests: 20}
+	return play(ctx, &o, r, s)
 }
 
-func play(ctx context.Context, o *suite.Options, r *suite.Report, _ size) (err error) {
+func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err error) {
 	e := &evidence{r: r}
 	// First, so that a file that is missing is known before anything is played.
 	if e.data, err = measuredFunctions(ctx, o); err != nil {
 		return err
 	}
+	if e.mapped, err = measureMapping(ctx, o, s.runs); err != nil {
+		return err
+	}
+	e.mapped.report(r)
 	if e.laws, err = measureLaws(ctx, o); err != nil {
 		return err
 	}
@@ -47,6 +58,17 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, _ size) (err e
 	}
 	e.fits.report(r)
 	e.data.report(r)
+	if e.sweep, err = playAll(ctx, o, s.requests); err != nil {
+		return err
+	}
+	e.sweep.reportLimits(r)
+	e.sweep.reportGains(r)
+	e.sweep.reportParallelism(r)
+	if e.planned, err = planOffline(ctx, o); err != nil {
+		return err
+	}
+	e.planned.report(r)
+	r.Table(e.sweep.table(r))
 	suite.Judge(r, e, claims)
 	return nil
 }

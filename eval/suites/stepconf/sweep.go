@@ -42,7 +42,7 @@ type summary struct {
 	cold              float64 // instances
 }
 
-func play3(ctx context.Context, o *suite.Options, requests int) (*sweep, error) {
+func playAll(ctx context.Context, o *suite.Options, requests int) (*sweep, error) {
 	w := &sweep{deciders: everyone(), requests: requests, seeds: len(o.Seeds)}
 	for _, name := range workflows {
 		m, err := preset(name)
