@@ -33,7 +33,7 @@ func newFamily(m *steps.Model, g graph, menus []menu, points [][]point) family {
 	}
 	all := newPlans(m, plain, gap)
 	f := family{points: points}
-	front := all.front
+	front := all.some(g)
 	scale := mostPlans / math.Log(1e-9+front[len(front)-1].Seconds/front[0].Seconds)
 	last := math.Inf(1)
 	for k := len(front) - 1; k >= 0; k-- {

@@ -53,7 +53,7 @@ func (h *Hindsight) Begin(m *steps.Model, slo, miss float64) {
 		cheapest += float64(m.Runs[v] * menus[v][len(menus[v])-1].option.USD)
 	}
 	t := newPlans(m, menus, 2e-3)
-	p, ok := t.front.Cheapest(slo)
+	p, ok := t.cheapest(slo)
 	ok = ok && p.USD <= cheapest+float64(h.config.Miss*miss)
 	for v, l := range menus {
 		if ok {

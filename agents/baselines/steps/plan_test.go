@@ -40,7 +40,8 @@ func TestOracleByEnumeration(t *testing.T) {
 			}
 			counts[v] = len(menus[v])
 		}
-		front := newPlans(w.m, menus, 1e-3).front
+		all := newPlans(w.m, menus, 1e-3)
+		front := all.some(w.g)
 		after, times := make([]float64, len(menus)), make([]float64, len(menus))
 		for _, factor := range []float64{1.1, 1.5, 2, 4} {
 			slo := factor * front[0].Seconds
@@ -59,7 +60,7 @@ func TestOracleByEnumeration(t *testing.T) {
 					least = min(least, usd)
 				}
 			})
-			p, ok := front.Cheapest(slo)
+			p, ok := all.cheapest(slo)
 			if !ok || p.USD > within*1.001 || p.USD < least*(1-1e-9) {
 				t.Errorf("workflow %d at %g: the oracle's plan costs %g, the cheapest of all %g", app, factor, p.USD, least)
 			}
@@ -375,6 +376,49 @@ func BenchmarkDecide(b *testing.B) {
 					d.Decide(at, w.m.Flow.Entry())
 				}
 			})
+		}
+	}
+}
+
+// Where paths cross, plans are found too: the Oracle's keeps every limit and is no dearer than Algorithm 1's, and Replan's
+// family reaches from the fastest plan to the cheapest.
+func TestCrossing(t *testing.T) {
+	app, err := steps.Preset("dag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := app.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, g := newPlans(m, menusAt(m, 0.9), 1e-3), newGraph(m.Flow)
+	if all.front != nil {
+		t.Fatal("the workflow's paths do not cross")
+	}
+	some := all.some(g)
+	if d := some[0].Seconds/m.Fastest - 1; math.Abs(d) > 1e-9 || len(some) < crossing/2 {
+		t.Errorf("%d plans, the fastest takes %g times the least time", len(some), 1+d)
+	}
+	for i := 1; i < len(some); i++ {
+		if some[i].Seconds <= some[i-1].Seconds || some[i].USD >= some[i-1].USD {
+			t.Errorf("plan %d is slower and no cheaper than the one before", i)
+		}
+	}
+	algorithm, err := NewStepConf(DefaultStepConf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice := make([]int, m.NumSteps())
+	for _, factor := range []float64{1.2, 1.5, 3} {
+		best, ok := all.cheapest(factor * m.Fastest)
+		algorithm.Begin(m, factor*m.Fastest, 0)
+		algorithm.onSchedule(choice)
+		usd := 0.0
+		for v, k := range choice {
+			usd += m.Option(v, k).USD
+		}
+		if !ok || best.Seconds > factor*m.Fastest*(1+1e-9) || best.USD > usd*(1+1e-9) {
+			t.Errorf("limit %g: %+v, Algorithm 1 pays %g", factor, best, usd)
 		}
 	}
 }

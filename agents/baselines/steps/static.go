@@ -1,10 +1,7 @@
 package steps
 
 import (
-	"context"
-
 	"github.com/stoker-rl/stoker/bounds"
-	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/steps"
 )
 
@@ -12,10 +9,16 @@ import (
 type static struct {
 	plan   func(m *steps.Model, slo float64, choice []int)
 	choice []int
+	model  *steps.Model // that it was made for last
+	slo    float64
 }
 
 // Begin implements [steps.Decider].
 func (s *static) Begin(m *steps.Model, slo, _ float64) {
+	if m == s.model && slo == s.slo {
+		return
+	}
+	s.model, s.slo = m, slo
 	s.choice = resized(s.choice, m.NumSteps())
 	s.plan(m, slo, s.choice)
 }
@@ -85,9 +88,9 @@ type OracleConfig struct {
 // DefaultOracle plans by 90th percentiles.
 func DefaultOracle() OracleConfig { return OracleConfig{Quantile: 0.9} }
 
-// NewOracle returns the cheapest plan of which every path ends within the limit by the predicted times: the exact front of
-// the workflow, thinned to 0.1 %. It is made before the first step. Where there is none, every step takes its fastest
-// option.
+// NewOracle returns the cheapest plan of which every path ends within the limit by the predicted times: exact where paths
+// cross, else from the workflow's front thinned to 0.1 %. It is made before the first step. Where there is none, every
+// step takes its fastest option.
 func NewOracle(c OracleConfig) (steps.Decider, error) {
 	if err := bounds.Check(&c); err != nil {
 		return nil, err
@@ -95,7 +98,7 @@ func NewOracle(c OracleConfig) (steps.Decider, error) {
 	fronts := tables[*plans]{make: func(m *steps.Model) *plans { return newPlans(m, menusAt(m, c.Quantile), 1e-3) }}
 	return &static{plan: func(m *steps.Model, slo float64, choice []int) {
 		t := fronts.of(m)
-		p, ok := t.front.Cheapest(slo)
+		p, ok := t.cheapest(slo)
 		for v, l := range t.menus {
 			choice[v] = l.fastest().code
 			if ok {
@@ -103,35 +106,4 @@ func NewOracle(c OracleConfig) (steps.Decider, error) {
 			}
 		}
 	}}, nil
-}
-
-// plans is the front of a whole workflow.
-type plans struct {
-	menus []menu
-	front frontier.Front
-}
-
-// menusAt returns the menu of each step, with times at a quantile.
-func menusAt(m *steps.Model, quantile float64) []menu {
-	out := make([]menu, m.NumSteps())
-	for v := range out {
-		out[v] = newMenu(m, v, Parallelism{}, quantile)
-	}
-	return out
-}
-
-// newPlans returns the front of menus, where every point of the exact one has one within a gap.
-func newPlans(m *steps.Model, menus []menu, gap float64) *plans {
-	p := frontier.Problem{Flow: m.Flow, Options: make([][]frontier.Option, len(menus))}
-	for v, l := range menus {
-		for _, o := range l {
-			p.Options[v] = append(p.Options[v], frontier.Option{Seconds: o.seconds, USD: o.option.USD})
-		}
-	}
-	// The problem is well formed, so that nothing but the context could fail.
-	front, err := frontier.Within(context.Background(), p, gap)
-	if err != nil {
-		return &plans{menus: menus}
-	}
-	return &plans{menus, front}
 }
