@@ -14,6 +14,8 @@ type result struct {
 	usd     float64
 	mapping float64 // seconds until the last of its instances had started
 	cold    int     // instances that started cold
+	began   float64 // seconds until the instance started that ended last
+	moved   float64 // seconds of its download and upload
 	waited  float64 // seconds of mapping that are not the cold start's: waiting for a place, or for room
 	// What mapping costs where it is billed, and the part of it that is there because of cold starts.
 	mappingUSD, coldUSD float64
@@ -80,14 +82,17 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 			begin += float64(p.StartEvery*float64(i-warm+1)) + cold.draw(k.With(drawCold))
 			out.cold++
 		}
-		takes := download.draw(k.With(drawDownload)) + compute[class].draw(k.With(drawCompute)) +
-			upload.draw(k.With(drawUpload))
+		down, up := download.draw(k.With(drawDownload)), upload.draw(k.With(drawUpload))
+		takes := down + compute[class].draw(k.With(drawCompute)) + up
 		end := begin + takes
 		if p.Workers > 0 {
 			r.room.take(now+end, p.coresOf(o.mb), o.mb)
 		}
 		if t.instances > together || r.pool != nil {
 			r.places.push(moment(end))
+		}
+		if end > whole {
+			out.began, out.moved = begin, down+up
 		}
 		out.mapping, ran, whole = max(out.mapping, begin), ran+takes, max(whole, end)
 	}
