@@ -30,6 +30,7 @@ type evidence struct {
 	fits    *fits
 	data    *data // nil without --data
 	mapped  *mapped
+	whole   *estimated
 	sweep   *sweep
 	planned *planned
 }
@@ -58,12 +59,17 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err e
 	}
 	e.fits.report(r)
 	e.data.report(r)
+	if e.whole, err = estimateSteps(ctx, o); err != nil {
+		return err
+	}
+	e.whole.report(r)
 	if e.sweep, err = playAll(ctx, o, s.requests); err != nil {
 		return err
 	}
 	e.sweep.reportLimits(r)
 	e.sweep.reportGains(r)
 	e.sweep.reportParallelism(r)
+	e.sweep.reportBreakdown(r)
 	if e.planned, err = planOffline(ctx, o); err != nil {
 		return err
 	}
