@@ -8,6 +8,7 @@ import (
 // and rewards. It is used by one goroutine.
 type Player struct {
 	walk walk
+	room room
 	runs []result // per step
 }
 
@@ -28,6 +29,8 @@ func (p *Player) Play(m *Model, d Decider, key rng.Key, slo, miss float64) Playe
 	w := &p.walk
 	p.runs = resized(p.runs, m.NumSteps())
 	clear(p.runs)
+	p.room.reset(&m.Platform)
+	w.runner.room = &p.room
 	w.begin(m, m, key, slo, miss)
 	d.Begin(m, slo, miss)
 	for !w.over() {
@@ -40,25 +43,28 @@ func (p *Player) Play(m *Model, d Decider, key rng.Key, slo, miss float64) Playe
 	return out
 }
 
-// trace goes back along the critical path: from the step that ended last to the one at whose end it began.
+// trace goes back along the critical path: from the step that ended last to the one at whose end it began. A wait state on
+// it is none of the parts.
 func (p *Player) trace(out *Played) {
-	at := &p.walk.at
+	at, m := &p.walk.at, p.walk.m
+	lasts := func(s int) bool { return at.State[s] == Done && (!m.Free(s) || m.Steps[s].Wait > 0) }
 	last := -1
-	for s, state := range at.State {
-		if state == Done && !p.walk.m.Free(s) && (last < 0 || at.Done[s] > at.Done[last]) {
+	for s := range at.State {
+		if lasts(s) && (last < 0 || at.Done[s] > at.Done[last]) {
 			last = s
 		}
 	}
 	for last >= 0 {
-		r := &p.runs[last]
-		out.Decisions++
-		out.Mapping += r.began
-		out.Transfer += r.moved
-		out.Compute += r.seconds - r.began - r.moved
+		if r := &p.runs[last]; !m.Free(last) {
+			out.Decisions++
+			out.Mapping += r.began
+			out.Transfer += r.moved
+			out.Compute += r.seconds - r.began - r.moved
+		}
 		begun := at.Begun[last]
 		last = -1
-		for s, state := range at.State {
-			if state == Done && !p.walk.m.Free(s) && at.Done[s] == begun {
+		for s := range at.State {
+			if lasts(s) && at.Done[s] == begun {
 				last = s
 				break
 			}
@@ -78,7 +84,8 @@ type Measured struct {
 
 // Measure runs a step alone with an option, as [Model.Seconds] takes it, where it finds so many warm instances.
 func (p *Player) Measure(m *Model, step, option, warm int, key rng.Key) Measured {
-	p.walk.runner.reset(&m.Platform)
+	p.room.reset(&m.Platform)
+	p.walk.runner.platform, p.walk.runner.room = &m.Platform, &p.room
 	r := p.walk.runner.run(key, &m.Steps[step], step, m.configuration(step, option), 0, warm)
 	return Measured{Seconds: r.seconds, Mapping: r.mapping, Transfer: r.moved, USD: r.usd, Cold: r.cold}
 }

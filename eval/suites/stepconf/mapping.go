@@ -117,7 +117,9 @@ func at(n int) int {
 }
 
 // knee is how much longer the mapping of 60 instances takes than that of 30, by seed.
-func (g *mapped) knee(limit, duration int) []float64 { return ratio(g.fig3[limit][duration], at(60), at(30)) }
+func (g *mapped) knee(limit, duration int) []float64 {
+	return ratio(g.fig3[limit][duration], at(60), at(30))
+}
 
 func (g *mapped) report(r *suite.Report) {
 	for l, limit := range limits {
