@@ -203,11 +203,7 @@ func forSteps() []Rival {
 func decider[C any, D stepsenv.Decider](row Rival, config func() C, build func(C) (D, error)) Rival {
 	row.Envs, row.Page = []string{stepsenv.ID, stepsenv.FlatID}, "docs/agents/steps-baselines.md"
 	return DefinePlanner(row, config, func(c C, env envs.Env) (*steps.Acting, error) {
-		d, err := build(c)
-		if err != nil {
-			return nil, err
-		}
-		return steps.NewActing(row.Name, env, d)
+		return steps.NewActing(row.Name, env, func() (stepsenv.Decider, error) { return build(c) })
 	})
 }
 
@@ -215,11 +211,7 @@ func decider[C any, D stepsenv.Decider](row Rival, config func() C, build func(C
 func teacher[C any, D steps.Memoryless](row Rival, config func() C, build func(C) (D, error)) Rival {
 	row.Envs, row.Page = []string{stepsenv.ID, stepsenv.FlatID}, "docs/agents/steps-baselines.md"
 	return DefinePlanner(row, config, func(c C, env envs.Env) (steps.Teaching, error) {
-		d, err := build(c)
-		if err != nil {
-			return steps.Teaching{}, err
-		}
-		return steps.NewTeaching(row.Name, env, d)
+		return steps.NewTeaching(row.Name, env, func() (D, error) { return build(c) })
 	})
 }
 

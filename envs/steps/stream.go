@@ -226,3 +226,6 @@ func (g *Game) Request() (number, place int) {
 	}
 	return 0, 0
 }
+
+// Requests returns how many requests an episode has.
+func (g *Game) Requests() int { return g.shelf.config.Requests }

@@ -18,21 +18,51 @@ type World interface {
 	Follow(option int, act *envs.Action)
 	// Draw returns what a step would take in seconds and cost in USD with an option if it began now: only a bound may ask.
 	Draw(step, option int) (seconds, usd float64)
+	// Request is the number of the request that is decided, and a place that no other request has while it runs; Requests
+	// how many an episode has.
+	Request() (number, place int)
+	Requests() int
 }
 
-// Acting lets a decider play in the environments.
+// Acting lets a decider play in the environments. In a stream each request under way has a decider of its own.
 type Acting struct {
-	name    string
-	decider steps.Decider
-	begun   *steps.Moment // of the request under way; nil before its first step
+	name     string
+	build    func() (steps.Decider, error)
+	deciders []deciding // by place
 }
 
-// NewActing returns the planner of a decider, for environments such as env.
-func NewActing(name string, env envs.Env, d steps.Decider) (*Acting, error) {
-	if _, ok := envs.As[World](env); !ok {
+// deciding is a decider with the request that it decides for, -1 before the first.
+type deciding struct {
+	steps.Decider
+	request int
+}
+
+// NewActing returns the planner of the deciders that build makes, for environments such as env.
+func NewActing(name string, env envs.Env, build func() (steps.Decider, error)) (*Acting, error) {
+	w, ok := envs.As[World](env)
+	if !ok {
 		return nil, fmt.Errorf("%s: decides in %s and %s, not in %s", name, steps.ID, steps.FlatID, env.Spec().ID)
 	}
-	return &Acting{name: name, decider: d}, nil
+	a := &Acting{name: name, build: build}
+	if err := a.room(0); err != nil {
+		return nil, err
+	}
+	if _, ok := a.deciders[0].Decider.(Knowing); ok && w.Requests() > 1 {
+		return nil, fmt.Errorf("%s: knows what options take in a request alone, not in a stream: want env.requests=1", name)
+	}
+	return a, nil
+}
+
+// room makes deciders up to a place.
+func (a *Acting) room(place int) error {
+	for len(a.deciders) <= place {
+		d, err := a.build()
+		if err != nil {
+			return err
+		}
+		a.deciders = append(a.deciders, deciding{d, -1})
+	}
+	return nil
 }
 
 // Name implements [envs.Planner].
@@ -40,7 +70,9 @@ func (a *Acting) Name() string { return a.name }
 
 // Reset implements [envs.Planner].
 func (a *Acting) Reset(uint64) error {
-	a.begun = nil
+	for i := range a.deciders {
+		a.deciders[i].request = -1
+	}
 	return nil
 }
 
@@ -54,20 +86,25 @@ func (a *Acting) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error
 	if step < 0 {
 		return nil
 	}
-	if a.begun == nil {
+	request, place := w.Request()
+	if err := a.room(place); err != nil {
+		return err
+	}
+	d := &a.deciders[place]
+	if d.request != request {
 		m := w.Model()
-		if s, ok := a.decider.(Choosy); ok {
+		if s, ok := d.Decider.(Choosy); ok {
 			if err := s.Suits(m); err != nil {
 				return err
 			}
 		}
-		if k, ok := a.decider.(Knowing); ok {
+		if k, ok := d.Decider.(Knowing); ok {
 			k.Foresee(w.Draw)
 		}
-		a.decider.Begin(m, at.SLO, at.Miss)
-		a.begun = at
+		d.Begin(m, at.SLO, at.Miss)
+		d.request = request
 	}
-	w.Follow(a.decider.Decide(at, step), act)
+	w.Follow(d.Decide(at, step), act)
 	return nil
 }
 

@@ -1,12 +1,18 @@
 package steps
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/steps"
 )
+
+// only gives the decider of an environment with one request at a time.
+func only(d steps.Decider) func() (steps.Decider, error) {
+	return func() (steps.Decider, error) { return d, nil }
+}
 
 // tally is what a decider came to in the environment.
 type tally struct{ cost, missed, ret float64 }
@@ -21,7 +27,7 @@ func episodes(t testing.TB, d steps.Decider, shape string, slo float64, from, to
 	if err != nil {
 		t.Fatal(err)
 	}
-	acting, err := NewActing("test", env, d)
+	acting, err := NewActing("test", env, only(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +85,7 @@ func TestActingRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewActing("dp", other{}, d); err == nil {
+	if _, err := NewActing("dp", other{}, only(d)); err == nil {
 		t.Error("an environment without workflows was taken")
 	}
 	c := steps.DefaultEnv()
@@ -88,7 +94,7 @@ func TestActingRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := NewActing("dp", env, d)
+	a, err := NewActing("dp", env, only(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,4 +145,44 @@ func codeOf(t *testing.T, m *steps.Model, step int, o steps.Option) int {
 		t.Fatal(err)
 	}
 	return code
+}
+
+// In a stream each request has a decider of its own, and pays for what it decides; who knows draws is refused.
+func TestActingStream(t *testing.T) {
+	c := steps.DefaultEnv()
+	c.Apps, c.Requests, c.Rate = 3, 12, []float64{20, 20} // several requests are under way at a time
+	env, err := steps.New(c, steps.Given{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	a, err := NewActing("stepconf", env, func() (steps.Decider, error) {
+		made++
+		return NewStepConf(DefaultStepConf())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rollout.NewRunner(env)
+	for seed := range uint64(3) {
+		e, err := r.Episode(rollout.Actor{Planner: a}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := r.Episode(rollout.Actor{Planner: a}, seed)
+		if err != nil || again.Return != e.Return {
+			t.Errorf("the same stream returns %g and %g: %v", e.Return, again.Return, err)
+		}
+		if e.Info[0] > 0.5 {
+			t.Errorf("%g of the requests are late", e.Info[0])
+		}
+	}
+	if made < 2 {
+		t.Errorf("%d deciders were made, want one for each request under way", made)
+	}
+	if _, err := NewActing("hindsight", env, func() (steps.Decider, error) {
+		return NewHindsight(DefaultHindsight())
+	}); err == nil || !strings.Contains(err.Error(), "want env.requests=1") {
+		t.Errorf("a bound for requests alone was taken: %v", err)
+	}
 }

@@ -28,9 +28,9 @@ func (*DP) Memoryless() {}
 // their choices with its own, and still resume exactly.
 type Teaching struct{ *Acting }
 
-// NewTeaching returns the planner of a decider, for environments such as env.
-func NewTeaching(name string, env envs.Env, d Memoryless) (Teaching, error) {
-	a, err := NewActing(name, env, d)
+// NewTeaching returns the planner of the deciders that build makes, for environments such as env.
+func NewTeaching[D Memoryless](name string, env envs.Env, build func() (D, error)) (Teaching, error) {
+	a, err := NewActing(name, env, func() (steps.Decider, error) { return build() })
 	return Teaching{a}, err
 }
 
