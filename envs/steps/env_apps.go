@@ -33,7 +33,8 @@ type entry struct {
 	made         atomic.Bool
 	err          error
 	known, truth *Model
-	ahead        *ahead
+	ahead        *ahead // by what is known
+	cheapest     *ahead // as it is
 
 	solving  sync.Once      // of what the exact oracle needs
 	front    frontier.Front // ascending by time
@@ -156,7 +157,13 @@ func (s *shelf) make(n *entry, i int) error {
 	if err != nil {
 		return fmt.Errorf("workflow %s: %w", app.Name, err)
 	}
-	n.known, n.truth, n.ahead = m, m, m.lookAhead()
+	n.known, n.truth, n.cheapest = m, m, m.lookAhead()
+	if n.ahead = n.cheapest; s.config.Estimates == FittedLaws {
+		if n.known, err = m.Fitted(uint64(s.config.First + i)); err != nil {
+			return err
+		}
+		n.ahead = n.known.lookAhead()
+	}
 	return nil
 }
 
@@ -195,7 +202,7 @@ func (c *EnvConfig) apply(p *Platform) {
 // oracle returns the price that a request's is compared with.
 func (s *shelf) oracle(n *entry, slo float64) (float64, error) {
 	if s.config.Oracle == Relaxed {
-		return n.ahead.relaxed(slo), nil
+		return n.cheapest.relaxed(slo), nil
 	}
 	n.solving.Do(n.solve)
 	if n.unsolved != nil {
@@ -209,8 +216,8 @@ func (s *shelf) oracle(n *entry, slo float64) (float64, error) {
 
 // solve finds the exact front.
 func (n *entry) solve() {
-	p := frontier.Problem{Flow: n.known.Flow}
-	for _, options := range n.known.Options {
+	p := frontier.Problem{Flow: n.truth.Flow}
+	for _, options := range n.truth.Options {
 		var list []frontier.Option
 		for _, o := range options {
 			list = append(list, frontier.Option{Seconds: o.P90, USD: o.USD})

@@ -36,6 +36,9 @@ type EnvConfig struct {
 	// Billed is the time that instances are billed for, if not as the platform says: mapping is the whole step, mapping
 	// included, as StepConf prints it; run is an instance's own time, as clouds do.
 	Billed string `yaml:"billed" json:"billed" oneof:"|mapping|run"`
+	// Estimates is what is known of the steps' times, by who decides: own is the world's own laws, fitted is StepConf's way,
+	// eq. 1 and quantile regressions fitted to profiling runs ([Model.Fitted]).
+	Estimates string `yaml:"estimates" json:"estimates" oneof:"own|fitted"`
 	// Form is what an action says in [Env]: front is one of at most 64 configurations of the step that no other one beats in
 	// P90 and price; full is memory, instances and processes.
 	Form string `yaml:"form" json:"form" oneof:"front|full"`
@@ -72,6 +75,8 @@ const (
 	AllTPCH      = "tpch"
 	FrontForm    = "front"
 	FullForm     = "full"
+	OwnLaws      = "own"
+	FittedLaws   = "fitted"
 	Relaxed      = "relaxed"
 	Exact        = "exact"
 	ByFormula    = "formula"
@@ -85,7 +90,7 @@ const (
 // DefaultEnv returns 1,000 generated workflows of 3 to 16 steps.
 func DefaultEnv() EnvConfig {
 	return EnvConfig{Workflow: AllGenerated, Apps: 1000, Steps: []int{3, 16}, Shape: AnyShape, SLO: []float64{1.2, 3},
-		Miss: []float64{1, 20}, Form: FrontForm, Requests: 1, Rate: []float64{0.5, 6}, Prewarm: NoPrewarm, PrewarmQuantile: 0.5,
+		Miss: []float64{1, 20}, Estimates: OwnLaws, Form: FrontForm, Requests: 1, Rate: []float64{0.5, 6}, Prewarm: NoPrewarm, PrewarmQuantile: 0.5,
 		Idle: 4.1667e-6, Oracle: Relaxed}
 }
 

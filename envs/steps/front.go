@@ -57,6 +57,10 @@ func (m *Model) likely(step int) []configuration {
 	for _, mb := range p.Memory {
 		for n := 1; n <= m.MostInstances(step, mb); n++ {
 			c := configuration{mb, n, m.MostProcesses(step, mb, n)}
+			if m.fitted != nil { // its predictions take no time
+				all = append(all, rough{configuration: c})
+				continue
+			}
 			t := p.times(&m.Steps[step], c)
 			s := float64(p.waves(n)*p.run(&t, 0).mean) + p.mapping(n)
 			all = append(all, rough{c, s, p.price(c, s, t.meanRun())})

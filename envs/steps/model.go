@@ -31,6 +31,7 @@ type Model struct {
 	// Best is per step the option that Unit is of.
 	Best []int
 
+	fitted *fitted  // predicts in place of the platform's own laws; nil where these are known
 	edges  [][]edge // from each step
 	before []int    // per step the number of edges that lead to it
 	full   []fullSet
@@ -68,6 +69,11 @@ func (a App) Compile() (*Model, error) { return a.compile(func(*Platform) {}) }
 
 // compile is Compile on a platform that is changed first.
 func (a App) compile(change func(*Platform)) (*Model, error) {
+	return a.estimate(change, func(*Model) error { return nil })
+}
+
+// estimate is compile with predictions that are set before the options are worked out.
+func (a App) estimate(change func(*Platform), set func(*Model) error) (*Model, error) {
 	if err := a.check(); err != nil {
 		return nil, err
 	}
@@ -77,6 +83,9 @@ func (a App) compile(change func(*Platform)) (*Model, error) {
 		return nil, bounds.Errorf("own", "%s", err)
 	}
 	if err := m.arrange(); err != nil {
+		return nil, err
+	}
+	if err := set(m); err != nil {
 		return nil, err
 	}
 	m.full = make([]fullSet, len(m.Steps))

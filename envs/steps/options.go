@@ -13,6 +13,9 @@ func (m *Model) Seconds(step, option int, quantile float64, warm int) float64 {
 	if m.Free(step) {
 		return m.Steps[step].Wait
 	}
+	if m.fitted != nil {
+		return m.fitted.seconds(m, step, m.configuration(step, option), quantile, warm)
+	}
 	o := m.Option(step, option)
 	if warm == 0 && option < len(m.Options[step]) {
 		switch quantile {
@@ -85,6 +88,9 @@ func (m *Model) check(step, option int) error {
 
 // evaluate works an option out, with the memory of a forecast.
 func (m *Model) evaluate(f *forecast, step int, c configuration) Option {
+	if m.fitted != nil {
+		return m.fitted.evaluate(m, step, c)
+	}
 	p := &m.Platform
 	t := p.times(&m.Steps[step], c)
 	f.set(p, &t, 0)
