@@ -189,3 +189,87 @@ func TestChainIsASum(t *testing.T) {
 		}
 	}
 }
+
+// Steps share the workers: where the first takes all cores, the instances of a step beside it begin as those end, and a
+// step has no more instances than the workers hold.
+func TestWorkersFill(t *testing.T) {
+	p := still()
+	p.SingleCore, p.Together, p.Workers, p.Cores, p.MemoryGB, p.StartEvery = 2048, 0, 1, 4, 16, 0
+	p.Memory = []int{1024, 2048, 4096}
+	step := func(name string, tasks int, seconds float64) StepConfig {
+		return StepConfig{Name: name, Tasks: tasks, Law: Law{A: 1e-9, Fixed: seconds}}
+	}
+	a := App{Name: "fork", Workflow: workflow.New("fork", workflow.Fork("in", "left", "right")), Platform: Own, Own: p,
+		Steps: []StepConfig{step("in", 1, 1), step("left", 6, 2), step("right", 2, 3)}}
+	m, err := a.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Pack(1, 2048, 5, 1); err == nil {
+		t.Error("five instances of a core each are taken for four cores")
+	}
+	for _, c := range []struct {
+		instances int
+		want      float64 // the end of right, whose two instances take 3.25 s from where they find room
+	}{{2, 1.25 + 3.25}, {3, 1.25 + 2.25 + 3.25}, {4, 1.25 + 2.25 + 3.25}} {
+		var p Player
+		var d pick
+		d.m, d.left = m, c.instances
+		played := p.Play(m, &d, rng.New(1, "test"), 100, 1)
+		if math.Abs(played.Seconds-c.want) > 1e-6 {
+			t.Errorf("%d instances beside two: %.6f s, want %.6f", c.instances, played.Seconds, c.want)
+		}
+	}
+}
+
+// pick gives the step left a number of instances of 2,048 MB, and the other steps as many as they have tasks.
+type pick struct {
+	m    *Model
+	left int
+}
+
+func (*pick) Begin(*Model, float64, float64) {}
+
+func (p *pick) Decide(_ *Moment, step int) int {
+	n := []int{1, p.left, 2}[step]
+	option, err := p.m.Pack(step, 2048, n, 1)
+	if err != nil {
+		panic(err)
+	}
+	return option
+}
+
+// The draws of an instance do not depend on what is chosen: with more memory it starts and moves data at the same times.
+// Neither do they depend on what other steps got.
+func TestDrawsAreTheRequests(t *testing.T) {
+	p, c := Lambda(), tasked()
+	run := func(step, mb int) result {
+		r := runner{platform: &p, room: new(room)}
+		return r.run(rng.New(3, "test"), &c, step, configuration{mb, 1, 1}, 0, 0)
+	}
+	a, b := run(0, 1024), run(0, 8192)
+	if a.mapping != b.mapping || a.moved != b.moved || a.seconds <= b.seconds {
+		t.Errorf("with 1024 MB %+v, with 8192 MB %+v: want equal mapping and transfers", a, b)
+	}
+	if other := run(1, 1024); other.mapping == a.mapping || other.moved == a.moved {
+		t.Errorf("two steps have the same draws: %+v and %+v", a, other)
+	}
+	front := sit(t, FrontForm)
+	times := map[int]float64{}
+	for try := range 6 {
+		front.reset(t, 5)
+		for front.Running() {
+			s, m := front.NextStep(), front.Model()
+			option := try % len(m.Options[s])
+			if s == m.NumSteps()-1 {
+				option = 0
+				seconds, _ := front.Draw(s, option)
+				if was, ok := times[s]; ok && was != seconds {
+					t.Errorf("step %d takes %g s or %g s, by what other steps got", s, was, seconds)
+				}
+				times[s] = seconds
+			}
+			front.follow(t, option)
+		}
+	}
+}
