@@ -33,28 +33,28 @@ func (w *sweep) reportBreakdown(r *suite.Report) {
 	d := find(w.deciders, "StepConf")
 	fig := suite.Figure{Name: "fig22", Caption: "What the time on the critical path is spent with under StepConf.",
 		Columns: table.Head("workflow", "limit / fastest", "part", "share [%]", "low", "high")}
-	c := &chart.Figure{Title: "Breakdown of the end-to-end time", Columns: len(w.models), Width: 7 * vg.Centimeter,
+	c := &chart.Figure{Title: "Breakdown of the end-to-end time", Columns: len(workflows), Width: 7 * vg.Centimeter,
 		Height: 6 * vg.Centimeter, Under: fmt.Sprintf("StepConf, %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests,
 			w.seeds)}
 	for i, p := range parts {
 		c.Key = append(c.Key, chart.Entry{Text: p.name, Style: chart.Styles(i), Line: true})
 	}
-	for k, m := range w.models {
-		panel := chart.NewPanel(m.App.Name, "limit / fastest time", "share of the time (%)")
+	for k := range w.models {
+		panel := chart.NewPanel(w.worlds[k].String(), "limit / fastest time", "share of the time (%)")
 		panel.LogY()
 		for i, p := range parts {
 			var e []table.Estimate
 			for _, factor := range four {
 				x := w.estimate(r, k, d, place(factor), p.of)
 				e = append(e, x)
-				fig.Rows = append(fig.Rows, []any{m.App.Name, factor, p.name, x.At, x.Low, x.High})
+				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, p.name, x.At, x.Low, x.High})
 			}
 			suite.Line(panel, chart.Styles(i), four, e)
 		}
 		c.Panels = append(c.Panels, panel)
-		r.Measured(suite.Row{Figure: "22, " + m.App.Name, Quantity: "share of decisions at 100 µs each, limit 2 ×", Unit: "%", Paper: &most,
+		r.Measured(suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of decisions at 100 µs each, limit 2 ×", Unit: "%", Paper: &most,
 			Note: "the paper: below 1 %; stoker bench decide measures a decision"}, [][]float64{w.by(k, d, place(2), decisionShare)})
-		r.Measured(suite.Row{Figure: "22, " + m.App.Name, Quantity: "share of mapping, limit 2 ×", Unit: "%"},
+		r.Measured(suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of mapping, limit 2 ×", Unit: "%"},
 			[][]float64{w.by(k, d, place(2), mapping)})
 	}
 	fig.Chart = c

@@ -35,10 +35,10 @@ func spreadOf(s *summary) float64 {
 
 // reportLimits has Fig. 18: how near to the limit requests end.
 func (w *sweep) reportLimits(r *suite.Report) {
-	for k, m := range w.models {
+	for k := range w.models {
 		for _, factor := range four {
 			d, f := find(w.deciders, "StepConf"), place(factor)
-			r.Measured(suite.Row{Figure: "18, " + m.App.Name, Quantity: fmt.Sprintf("StepConf, limit %g × the fastest: later than the "+
+			r.Measured(suite.Row{Figure: "18, " + w.worlds[k].String(), Quantity: fmt.Sprintf("StepConf, limit %g × the fastest: later than the "+
 				"limit", factor), Unit: "%", Note: "the paper: mostly below the limit"}, [][]float64{w.by(k, d, f, missed)})
 		}
 	}
@@ -50,7 +50,7 @@ func (w *sweep) reportLimits(r *suite.Report) {
 		c.Key = append(c.Key, chart.Entry{Text: name, Style: chart.Styles(i), Dot: true})
 	}
 	for k, m := range w.models {
-		p := chart.NewPanel(fmt.Sprintf("%s (fastest %.3g s)", m.App.Name, m.Fastest), "limit, as a factor on the fastest time",
+		p := chart.NewPanel(fmt.Sprintf("%s (fastest %.3g s)", w.worlds[k].String(), m.Fastest), "limit, as a factor on the fastest time",
 			"time / limit")
 		for _, factor := range four {
 			f := place(factor)
@@ -58,7 +58,7 @@ func (w *sweep) reportLimits(r *suite.Report) {
 				d := find(w.deciders, name)
 				low, mid, high := w.quantilesOf(k, d, f)
 				p.Cross(chart.Styles(i), chart.Exactly(factor+0.05*(float64(i)-2.5)), chart.Range{At: mid, Low: low, High: high})
-				fig.Rows = append(fig.Rows, []any{m.App.Name, factor, name, low, mid, high, w.estimate(r, k, d, f, missed).At})
+				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, name, low, mid, high, w.estimate(r, k, d, f, missed).At})
 			}
 		}
 		p.LevelY(1)
@@ -68,43 +68,51 @@ func (w *sweep) reportLimits(r *suite.Report) {
 	r.Figure(fig)
 }
 
-// reportParallelism has Fig. 20: what each kind of parallelism does alone.
-func (w *sweep) reportParallelism(r *suite.Report) {
+// alone are StepConf and what has one kind of parallelism alone (Fig. 20).
+func alone() []string {
 	names := []string{"StepConf", "StepConf-Inter"}
 	for _, p := range fixed {
 		names = append(names, named("StepConf-Intra", p))
 	}
-	base := find(w.deciders, "StepConf")
-	for k, m := range w.models {
-		for _, factor := range four {
-			for _, name := range names[1:3] {
-				d, f := find(w.deciders, name), place(factor)
-				over := make([]float64, w.seeds)
-				for s := range over {
-					over[s] = w.all[k][d][f][s].usd / w.all[k][base][f][s].usd
-				}
-				r.Measured(suite.Row{Figure: "20, " + m.App.Name, Quantity: fmt.Sprintf("%s, limit %g ×: cost over StepConf's", name, factor),
-					Unit: "1", Note: fmt.Sprintf("%s %% missed, StepConf %s %%", w.estimate(r, k, d, f, missed),
-						w.estimate(r, k, base, f, missed))}, [][]float64{over})
-			}
+	return names
+}
+
+// over is a decider's cost over StepConf's, by seed.
+func (w *sweep) over(workflow, decider, factor int) []float64 {
+	out, base := make([]float64, w.seeds), find(w.deciders, "StepConf")
+	for s := range out {
+		out[s] = w.all[workflow][decider][factor][s].usd / w.all[workflow][base][factor][s].usd
+	}
+	return out
+}
+
+// reportParallelism has Fig. 20: what each kind of parallelism does alone.
+func (w *sweep) reportParallelism(r *suite.Report) {
+	base, f := find(w.deciders, "StepConf"), place(2)
+	for k := range w.models {
+		for _, name := range alone()[1:3] {
+			d := find(w.deciders, name)
+			r.Measured(suite.Row{Figure: "20, " + w.worlds[k].String(), Quantity: name + ", limit 2 ×: cost over StepConf's", Unit: "1",
+				Note: fmt.Sprintf("%s %% missed, StepConf %s %%", w.estimate(r, k, d, f, missed), w.estimate(r, k, base, f, missed))},
+				[][]float64{w.over(k, d, f)})
 		}
 	}
 	r.Figure(w.costFigure(r, "fig20", "Cost with one kind of parallelism alone", "Mean cost and missed limits of StepConf, of one "+
-		"process an instance (Inter) and of a fixed number of instances (Intra).", names))
+		"process an instance (Inter) and of a fixed number of instances (Intra).", alone()))
 }
 
-// costFigure draws mean cost over the limit above, and the share of missed limits below.
+// costFigure draws mean cost over the limit, and below it the share of missed limits.
 func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names []string) suite.Figure {
 	fig := suite.Figure{Name: name, Caption: caption, Columns: table.Head("workflow", "limit / fastest", "decider",
 		"cost [USD per thousand]", "low", "high", "missed [%]", "missed low", "missed high")}
-	c := &chart.Figure{Title: title, Columns: len(w.models), Width: 7.5 * vg.Centimeter, Height: 6 * vg.Centimeter,
+	c := &chart.Figure{Title: title, Columns: len(workflows), Width: 7.5 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
 		Under: fmt.Sprintf("means over %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests, w.seeds)}
 	for i, n := range names {
 		c.Key = append(c.Key, chart.Entry{Text: n, Style: chart.Styles(i), Line: true})
 	}
 	var below []*chart.Panel
-	for k, m := range w.models {
-		top := chart.NewPanel(m.App.Name, "limit / fastest time", "cost (USD per thousand)")
+	for k := range w.models {
+		top := chart.NewPanel(w.worlds[k].String(), "limit / fastest time", "cost (USD per thousand)")
 		under := chart.NewPanel("", "limit / fastest time", "missed (%)")
 		top.LogX()
 		top.LogY()
@@ -116,15 +124,17 @@ func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names [
 				cost = append(cost, w.estimate(r, k, d, f, usdPer1000))
 				late = append(late, w.estimate(r, k, d, f, missed))
 				x, y := cost[f], late[f]
-				fig.Rows = append(fig.Rows, []any{m.App.Name, factor, n, x.At, x.Low, x.High, y.At, y.Low, y.High})
+				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, n, x.At, x.Low, x.High, y.At, y.Low, y.High})
 			}
 			suite.Line(top, chart.Styles(i), factors, cost)
 			suite.Line(under, chart.Styles(i), factors, late)
 		}
 		under.RangeY(0, 100)
 		c.Panels, below = append(c.Panels, top), append(below, under)
+		if len(below) == len(workflows) {
+			c.Panels, below = append(c.Panels, below...), nil
+		}
 	}
-	c.Panels = append(c.Panels, below...)
 	fig.Chart = c
 	return fig
 }

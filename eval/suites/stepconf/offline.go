@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval/suite"
@@ -138,7 +139,7 @@ func planOffline(ctx context.Context, o *suite.Options) (*planned, error) {
 // published plans for the paper's workflows.
 func (p *planned) published(late *[2]int) error {
 	for k, name := range workflows {
-		m, err := preset(name)
+		m, err := preset(name, steps.Knative)
 		if err != nil {
 			return err
 		}
@@ -183,17 +184,20 @@ func (p *planned) drawn(s int, seed uint64, late *[2]int) error {
 
 // beside is how much dearer than the Oracle deciders plan, in percent, by decider and limit.
 func (p *planned) beside(m *steps.Model, late *[2]int) ([][]float64, error) {
-	all := everyone()
-	oracle, err := all[find(all, "Oracle")].new()
+	oracle, err := rules.NewOracle(rules.DefaultOracle())
 	if err != nil {
 		return nil, err
 	}
 	var out [][]float64
-	for i, name := range p.deciders {
-		d, err := all[find(all, name)].new()
-		if err != nil {
-			return nil, err
-		}
+	planner, err := rules.NewReplan(rules.ReplanConfig{Quantile: 0.9, Risk: rules.Added}) // the Oracle's problem
+	if err != nil {
+		return nil, err
+	}
+	stepconf, err := rules.NewStepConf(rules.DefaultStepConf())
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range []steps.Decider{stepconf, planner} {
 		var over []float64
 		for _, factor := range four {
 			best, got := offline(m, oracle, factor*m.Fastest), offline(m, d, factor*m.Fastest)
