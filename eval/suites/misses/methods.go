@@ -10,10 +10,10 @@ const reference = "stepconf"
 
 // quantiles and prices (of a miss, in units of a workflow's price) are the settings that methods play at.
 var (
-	quantiles = []float64{0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995}
+	quantiles = []float64{0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.94, 0.96, 0.975, 0.985, 0.995}
 	few       = []float64{0.5, 0.7, 0.9, 0.95, 0.99} // of methods that are far off
 	prices    = []float64{0.1, 0.3, 0.6, 1, 2, 4, 8, 16, 40, 100, 400}
-	foreseen  = []float64{0.3, 1, 10, 1000} // hindsight can be late only where nothing is in time
+	foreseen  = []float64{1, 1000} // hindsight can be late only where nothing is in time
 )
 
 // planners are the rules and planners that play; dp does on chains only.

@@ -2,6 +2,8 @@ package misses
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 
@@ -18,7 +20,8 @@ func report(r *suite.Report, world string, factor float64, res *atmiss.Result) {
 	for _, x := range res.Readings {
 		level := fmt.Sprintf("%g %% missed", 100*x.Level)
 		if !table.Finite(x.Cost.Point) {
-			r.Row(suite.Row{Figure: at, Quantity: "cost of " + x.Method + " at " + level, Unit: "1",
+			none := eval.Number(math.NaN())
+			r.Row(suite.Row{Figure: at, Quantity: "cost of " + x.Method + " at " + level, Unit: "1", Ours: none, Lo: none, Hi: none,
 				Note: "every setting is late more often"})
 			continue
 		}
@@ -41,65 +44,94 @@ func unread(x atmiss.Reading) string {
 	return fmt.Sprintf("in %.0f %% of the resamples one of the two is late more often at every setting", 100*x.Unread)
 }
 
-// figure draws the curves of a world, a panel for each limit.
-type figure struct {
+// paper are the methods of the paper, which have a figure of their own; StepConf and its Oracle are in both.
+var paper = []string{"stepconf-inter", "stepconf-intra", "vanilla", "orion", "cose"}
+
+// figures draws the curves of a world, a panel for each limit: the paper's methods in one, the planners in another.
+type figures struct {
 	world string
+	parts [2]part
+}
+
+// part is one of the two figures.
+type part struct {
 	chart *chart.Figure
 	rows  [][]any
 }
 
-func newFigure(world string) *figure {
-	return &figure{world: world, chart: &chart.Figure{Title: "Cost against late requests: " + world,
-		Under:   "each method at each setting, 95 % intervals; below and to the left is better",
-		Columns: 2, Width: 4.2 * vg.Inch, Height: 3 * vg.Inch}}
+func newFigures(world string) *figures {
+	f := &figures{world: world}
+	for i, what := range []string{"StepConf and its paper's rivals", "planners"} {
+		f.parts[i].chart = &chart.Figure{Title: "Cost against late requests: " + what + ", " + world,
+			Under:   "a point for each setting, 95 % intervals; below and to the left is better",
+			Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch}
+	}
+	return f
 }
 
-// least is the smallest share of late requests that the figures show; what is late more seldom stands there.
-const least = 1e-3
+// The figures show costs up to most; what is late more seldom than in a share of least stands there.
+const (
+	least = 1e-3
+	most  = 2.0
+)
 
-// add adds a panel.
-func (f *figure) add(factor float64, res *atmiss.Result) {
-	p := chart.NewPanel(fmt.Sprintf("SLO %g × the fastest", factor), "late requests (share)", "cost over the plan's")
-	p.LogX()
-	p.RangeX(least, 0.5)
-	p.RangeY(0.9, 1.6)
-	method, style := "", -1
-	var x, y []float64
-	draw := func() {
-		if len(x) > 0 {
-			p.Line(chart.Styles(style), x, y, false)
+// add adds a panel to both.
+func (f *figures) add(factor float64, res *atmiss.Result) {
+	var methods []string
+	for _, o := range res.Outcomes {
+		if !slices.Contains(methods, o.Method) {
+			methods = append(methods, o.Method)
 		}
-		x, y = x[:0], y[:0]
 	}
+	for i := range f.parts {
+		p := chart.NewPanel(fmt.Sprintf("SLO %g × the fastest", factor), "late requests (share)", "cost over the plan's")
+		p.LogX()
+		p.RangeX(least, 0.5)
+		part, first := &f.parts[i], len(f.parts[i].chart.Panels) == 0
+		for style, m := range methods {
+			both := m == reference || m == "steps-oracle"
+			if !both && slices.Contains(paper, m) != (i == 0) {
+				continue
+			}
+			if first {
+				part.chart.Key = append(part.chart.Key, chart.Entry{Text: m, Style: chart.Styles(style), Line: true, Dot: true})
+			}
+			part.draw(p, chart.Styles(style), factor, m, res)
+		}
+		part.chart.Panels = append(part.chart.Panels, p)
+	}
+}
+
+// draw draws a method's curve.
+func (f *part) draw(p *chart.Panel, s chart.Style, factor float64, method string, res *atmiss.Result) {
+	var x []float64
+	var y []table.Estimate
 	for _, o := range res.Outcomes {
 		if o.Method != method {
-			draw()
-			method = o.Method
-			style++
-			if len(f.chart.Panels) == 0 {
-				f.chart.Key = append(f.chart.Key, chart.Entry{Text: method, Style: chart.Styles(style), Line: true, Dot: true})
-			}
-		}
-		f.rows = append(f.rows, []any{factor, o.Method, o.Setting, o.Value, table.Of(o.Missed), table.Of(o.Cost)})
-		if o.Cost.Point > 2.5 || o.Missed.Point > 0.5 { // far off; the data has it
-			draw()
 			continue
 		}
-		at := max(o.Missed.Point, least)
-		x, y = append(x, at), append(y, o.Cost.Point)
-		p.Cross(chart.Styles(style), chart.Range{At: at, Low: max(o.Missed.Low, least), High: max(o.Missed.High, least)},
-			chart.Range{At: o.Cost.Point, Low: o.Cost.Low, High: o.Cost.High})
+		f.rows = append(f.rows, []any{factor, o.Method, o.Setting, o.Value, table.Of(o.Missed), table.Of(o.Cost)})
+		if o.Cost.Point > most || o.Missed.Point > 0.6 { // far off; the data has it
+			continue
+		}
+		e := table.Of(o.Cost)
+		e.High = min(e.High, most)
+		x, y = append(x, max(o.Missed.Point, least)), append(y, e)
 	}
-	draw()
-	f.chart.Panels = append(f.chart.Panels, p)
+	suite.Line(p, s, x, y)
+	for k := range x {
+		p.Cross(s, chart.Exactly(x[k]), chart.Exactly(y[k].At))
+	}
 }
 
-// figure returns it with its data.
-func (f *figure) figure() suite.Figure {
-	return suite.Figure{Name: "curves-" + fileName(f.world),
-		Caption: "What each method costs and how many requests are late, at each of its settings: " + f.world,
-		Chart:   f.chart, Columns: table.Head("SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]"),
-		Rows: f.rows}
+// report adds them with their data.
+func (f *figures) report(r *suite.Report) {
+	for i, name := range []string{"paper-", "planners-"} {
+		r.Figure(suite.Figure{Name: name + fileName(f.world),
+			Caption: "What each method costs and how many requests are late, at each of its settings: " + f.world,
+			Chart:   f.parts[i].chart, Rows: f.parts[i].rows,
+			Columns: table.Head("SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]")})
+	}
 }
 
 // fileName is a world's name without blanks.

@@ -60,7 +60,7 @@ func run(ctx context.Context, o suite.Options, r *suite.Report) error {
 		factors: []float64{1.2, 1.5, 2, 3}, each: 4, requests: 15,
 	}
 	if o.Quick {
-		s.worlds, s.factors = s.worlds[:1], []float64{1.2, 2}
+		s.worlds, s.factors = s.worlds[:2], []float64{1.2, 2}
 	}
 	return play(ctx, &o, r, s)
 }
@@ -68,7 +68,7 @@ func run(ctx context.Context, o suite.Options, r *suite.Report) error {
 func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error {
 	var said []string
 	for _, w := range s.worlds {
-		f := newFigure(w.name)
+		f := newFigures(w.name)
 		for _, factor := range s.factors {
 			res, notes, err := compare(ctx, o, s, w, factor)
 			if err != nil {
@@ -83,7 +83,7 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 			report(r, w.name, factor, res)
 			f.add(factor, res)
 		}
-		r.Figure(f.figure())
+		f.report(r)
 	}
 	r.Note("cost is the price of a request over that of a plan near the cheapest one that keeps the SLO at P90, which is made " +
 		"before the first step")
