@@ -62,7 +62,7 @@ func playAll(ctx context.Context, o *suite.Options, n size) (*sweep, error) {
 		}
 		w.models = append(w.models, m)
 	}
-	type job struct{ workflow, decider, factor int }
+	type job struct{ workflow, decider int }
 	var jobs []job
 	for k := range w.models {
 		w.all = append(w.all, make([][][]summary, len(w.deciders)))
