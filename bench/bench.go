@@ -58,12 +58,13 @@ type Result struct {
 	Kernels    string `json:"kernels,omitempty"`
 	Threads    int    `json:"threads,omitempty"`
 
-	UpdatesPerSecond  float64 `json:"updates_per_second,omitempty"`
-	StepsPerSecond    float64 `json:"steps_per_second,omitempty"`
-	RequestsPerSecond float64 `json:"requests_per_second,omitempty"`
-	EpisodesPerSecond float64 `json:"episodes_per_second,omitempty"`
-	GFLOPS            float64 `json:"gflops,omitempty"`
-	ProblemsPerSecond float64 `json:"problems_per_second,omitempty"`
+	UpdatesPerSecond   float64 `json:"updates_per_second,omitempty"`
+	StepsPerSecond     float64 `json:"steps_per_second,omitempty"`
+	RequestsPerSecond  float64 `json:"requests_per_second,omitempty"`
+	EpisodesPerSecond  float64 `json:"episodes_per_second,omitempty"`
+	GFLOPS             float64 `json:"gflops,omitempty"`
+	ProblemsPerSecond  float64 `json:"problems_per_second,omitempty"`
+	DecisionsPerSecond float64 `json:"decisions_per_second,omitempty"`
 	// PlanSeconds is the time of the whole measurement of planning.
 	PlanSeconds float64 `json:"plan_seconds,omitempty"`
 	// InferenceSeconds and StepSeconds are times for a whole graph; the sample below is the training step's.
@@ -89,7 +90,7 @@ func (r Result) Rate() string {
 		unit string
 	}{
 		{r.UpdatesPerSecond, "updates/s"}, {r.StepsPerSecond, "steps/s"}, {r.RequestsPerSecond, "requests/s"},
-		{r.EpisodesPerSecond, "episodes/s"}, {r.ProblemsPerSecond, "problems/s"}, {r.GFLOPS, "GFLOP/s"},
+		{r.EpisodesPerSecond, "episodes/s"}, {r.ProblemsPerSecond, "problems/s"}, {r.DecisionsPerSecond, "decisions/s"}, {r.GFLOPS, "GFLOP/s"},
 	} {
 		if f.x > 0 {
 			return Digits(f.x) + " " + f.unit
@@ -126,6 +127,7 @@ func All() []Benchmark {
 		{"env", "environment steps with observations, one core", runEnv},
 		{"sim", "simulated requests, one core, by number of instances", runSim},
 		{"plan", "configuring whole applications: heuristics, exact fronts, the worst graph", runPlan},
+		{"decide", "configuring the next step of a workflow of 16: StepConf's Algorithm 1, replan and others", runDecide},
 		{"scale", "training on generated workflows by number of functions: updates, decisions, environment steps, memory", runScale},
 		{"spread", "MADDPG training on simple_spread: acting, stepping, replay, updates", runSpread},
 	}

@@ -60,7 +60,7 @@ func TestBenchmarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "graph": 2, "env": 1,
-		"sim": 2, "scale": 1, "plan": 7}
+		"sim": 2, "scale": 1, "plan": 7, "decide": 20}
 	for _, b := range All() {
 		n, o := 0, o
 		if b.Name == "scale" {
@@ -71,8 +71,9 @@ func TestBenchmarks(t *testing.T) {
 			if r.Bench != b.Name || r.Nanoseconds <= 0 || r.Operations < 1 || r.Cores < 1 || !strings.Contains(r.Rate(), " ") {
 				t.Errorf("%s: %+v", b.Name, r)
 			}
-			// The runtime's own allocations count too: over many operations they vanish. A plan is returned in memory of its own.
-			if b.Name != "plan" && r.Operations >= 50 && math.Round(r.Allocations) > 0 {
+			// The runtime's own allocations count too: over many operations they vanish. A plan is returned in memory of its own, and
+			// what is worked out for a workflow is kept.
+			if b.Name != "plan" && !strings.Contains(r.What, "preparing") && !strings.Contains(r.What, "compiling") && r.Operations >= 50 && math.Round(r.Allocations) > 0 {
 				t.Errorf("%s: %g allocations", b.Name, r.Allocations)
 			}
 			line, err := json.Marshal(r)

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
@@ -35,8 +36,12 @@ func runEnv(o Options, emit func(Result)) error {
 	return nil
 }
 
+// episodes is how many workload seeds are played in turn: some environments work something out for each, and keep it.
+const episodes = 8
+
 // stepRate steps env with actions sampled beforehand, so that sampling is not measured. Where the environment masks
-// actions, the legal ones are known only in each step: sampling is measured too then.
+// actions, the legal ones are known only in each step: sampling is measured too then. Before it measures it plays all
+// episodes once, or as many as there is time for.
 func (o Options) stepRate(env envs.Env) (sample, error) {
 	spec := env.Spec()
 	obs, out := envs.NewObservation(spec), envs.NewOutcome(spec)
@@ -45,18 +50,18 @@ func (o Options) stepRate(env envs.Env) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	seed, masked := uint64(1), false
+	played, masked := 0, false
 	step := func(act *envs.Action) error {
 		if err := env.Step(act, obs, out); err != nil {
 			return err
 		}
 		if out.Terminated || out.Truncated {
-			seed++
-			return env.Reset(seed, nil, obs)
+			played++
+			return env.Reset(1+uint64(played%episodes), nil, obs)
 		}
 		return nil
 	}
-	if err := env.Reset(seed, nil, obs); err != nil {
+	if err := env.Reset(1, nil, obs); err != nil {
 		return sample{}, err
 	}
 	var acts [64]*envs.Action
@@ -73,7 +78,7 @@ func (o Options) stepRate(env envs.Env) (sample, error) {
 		}
 	}
 	n := 0
-	return o.measure(func() error {
+	next := func() error {
 		n++
 		act := acts[n%len(acts)]
 		if masked {
@@ -82,5 +87,11 @@ func (o Options) stepRate(env envs.Env) (sample, error) {
 			}
 		}
 		return step(act)
-	})
+	}
+	for began := time.Now(); played < episodes && time.Since(began) < o.time(); {
+		if err := next(); err != nil {
+			return sample{}, err
+		}
+	}
+	return o.measure(next)
 }

@@ -54,6 +54,7 @@ func benchCommand() *cobra.Command {
   stoker bench scale --agents 200,1000 --form attmf,maddpg --threads 1
   stoker bench env --env stoker/CartPole-v1
   stoker bench sim --instances 230
+  stoker bench decide --seconds 0.3
   stoker bench attmf --agents 5 --peer-cmd 'python torch_attmf.py --json --agents 5 --forms lean'
   stoker bench --beside docs/results/speed/recorded.jsonl`,
 		RunE: func(c *cobra.Command, names []string) error {
