@@ -32,8 +32,8 @@ of distributions, and with --limit or Ctrl-C any search ends early: the answer i
 much cheaper or faster a configuration could be at most.
 
 A mean says little where instances start cold. --load serves the plan with simulated instances under Poisson arrivals
-of so many requests a second, or under the load in a file (docs/cold-starts.md), and prints response times and bills as
-measured. With --measured the plan keeps --latency or --p95 there: the cheapest one of the exact trade-offs that does.
+of so many requests a second, under the load in a file (docs/cold-starts.md), or under a trace: azure2019 or the folder of
+one. It prints response times and bills as measured. With --measured the plan keeps --latency or --p95 there: the cheapest one of the exact trade-offs that does.
 
 --front writes every configuration that no other one dominates in time, cost and accuracy as CSV, --plot draws them.
 Where the constraints cannot be met the exit code is 1, and the nearest ones that can be are named.`,
@@ -44,6 +44,7 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
   stoker whatif app.yaml --latency 40 --front front.csv --plot front.png
   stoker whatif app.yaml --latency 40 --load 0.05
   stoker whatif app.yaml --p95 40 --load load.yaml --measured
+  stoker whatif app4 --latency 15 --accuracy 1 --load azure2019
   stoker whatif app4 --yaml > app.yaml
   stoker whatif machine.asl.json --profiles data.csv --facts facts.yaml --plot front.png`,
 		Args: args(1, 1, "an application's file, or app1 to app6,"),
@@ -114,7 +115,7 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 	fl.Float64Var(&q.Accuracy, "accuracy", 0, "least accuracy score of the application")
 	fl.StringVar(&q.Objective, "objective", "", "what is to be best: time, cost or accuracy (default what the constraints leave open)")
 	fl.DurationVar(&q.Limit, "limit", 0, "stop the search after so long, such as 20s, with the best plan found (default none)")
-	fl.StringVar(&load, "load", "", "also measure the plan under so many requests a second, or the load in a file")
+	fl.StringVar(&load, "load", "", "also measure the plan under so many requests a second, the load in a file, or a trace")
 	fl.BoolVar(&q.Measured, "measured", false, "keep --latency or --p95 as measured under --load")
 	fl.StringVar(&front, "front", "", "file for the trade-offs as CSV")
 	fl.StringVar(&plot, "plot", "", "file for the figure of the trade-offs (.png, .svg or .pdf), with a CSV beside it")

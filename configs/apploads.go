@@ -6,28 +6,52 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// ReadLoad reads the load on an application from a file, or takes a number for the rate of Poisson arrivals in requests
-// a second.
+// ReadLoad reads the load on an application from a file. A number is the rate of Poisson arrivals in requests a second; a
+// trace's folder or file, or azure2019, is that trace as it is.
 func ReadLoad(name string) (variants.Load, error) {
 	if rate, err := strconv.ParseFloat(name, 64); err == nil {
 		return variants.PoissonLoad(rate)
 	}
+	if l, ok := traceLoad(name); ok {
+		return l, nil
+	}
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return variants.Load{}, fmt.Errorf("%w; want a file with workload and platform, or a rate such as 0.05", err)
+		return variants.Load{}, fmt.Errorf("%w; want a file with workload and platform, a trace's folder, azure2019, or a rate such as 0.05", err)
 	}
 	if err != nil {
 		return variants.Load{}, err
 	}
 	return ParseLoad(name, text)
+}
+
+// traceLoad returns the load of a trace: azure2019, the sample that is embedded, or a folder in the publisher's format, or in
+// that of In-Vitro's samples, of which N_inv.csv names the one of N functions.
+func traceLoad(name string) (variants.Load, bool) {
+	l := variants.DefaultLoad()
+	if name == workload.Azure2019 {
+		return l, true
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		l.Workload.Path = name
+		return l, true
+	}
+	count, ok := strings.CutSuffix(filepath.Base(name), "_inv.csv")
+	n, err := strconv.Atoi(count)
+	if l.Workload.Path, l.Workload.Sample = filepath.Dir(name), n; !ok || err != nil {
+		return l, false
+	}
+	return l, true
 }
 
 // ParseLoad is [ReadLoad] for a file already read. Source names it in errors. Keys that are left out have the values of

@@ -60,6 +60,25 @@ func TestReadLoad(t *testing.T) {
 	}
 }
 
+// A trace is a load: the embedded one by its name, others by their folder or file.
+func TestTraceLoads(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]workload.Config{
+		"azure2019":                          {},
+		dir:                                  {Path: dir},
+		filepath.Join(dir, "100_inv.csv"):    {Path: dir, Sample: 100},
+		filepath.Join(dir, "x", "7_inv.csv"): {Path: filepath.Join(dir, "x"), Sample: 7},
+	} {
+		l, err := ReadLoad(name)
+		if err != nil || l.Workload.Kind != workload.Azure2019 || l.Workload.Path != want.Path || l.Workload.Sample != want.Sample {
+			t.Errorf("%s: %+v (%v), want %+v", name, l.Workload, err, want)
+		}
+	}
+	if _, err := ReadLoad("nothing_inv.csv"); err == nil || !strings.Contains(err.Error(), "a trace's folder") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestLoadErrors(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"empty":       {coldLoad, "", "load.yaml: the file is empty"},

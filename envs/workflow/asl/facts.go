@@ -20,6 +20,8 @@ type Facts struct {
 	Maps map[string]int `yaml:"maps" json:"maps"`
 	// Waits has the seconds of Wait states whose time is not in the machine's file.
 	Waits map[string]float64 `yaml:"waits" json:"waits"`
+	// Errors has for Task states with a Retry or a Catch the share of their runs that fail. Without it they never do.
+	Errors map[string]float64 `yaml:"errors" json:"errors"`
 }
 
 // maxItems is the most items of a Map state: each is a copy of the states inside.
@@ -147,12 +149,14 @@ func compare(x float64, operator string, with float64) (holds, ok bool) {
 // check reports facts about states that the machine does not have.
 func (f *Facts) check(m *Machine) error {
 	types := map[string]Type{}
-	m.each(func(s *State) { types[s.Name] = s.Type })
+	deaf := map[string]bool{} // to errors
+	m.each(func(s *State) { types[s.Name], deaf[s.Name] = s.Type, s.Retry == nil && s.Catch == "" })
 	for _, k := range []struct {
 		key  string
 		of   []string
 		want Type
-	}{{"choices", names(f.Choices), Choice}, {"maps", names(f.Maps), Map}, {"waits", names(f.Waits), Wait}} {
+	}{{"choices", names(f.Choices), Choice}, {"maps", names(f.Maps), Map}, {"waits", names(f.Waits), Wait},
+		{"errors", names(f.Errors), Task}} {
 		for _, name := range k.of {
 			switch t, ok := types[name]; {
 			case !ok:
@@ -165,6 +169,14 @@ func (f *Facts) check(m *Machine) error {
 	for _, name := range names(f.Maps) {
 		if n := f.Maps[name]; n < 0 || n > maxItems {
 			return fmt.Errorf("facts: maps: %s has %d items, want 0 to %d", name, n, maxItems)
+		}
+	}
+	for _, name := range names(f.Errors) {
+		if p := f.Errors[name]; !(p >= 0 && p < 1) {
+			return fmt.Errorf("facts: errors: %s fails with probability %g, want it in [0, 1)", name, p)
+		}
+		if deaf[name] {
+			return fmt.Errorf("facts: errors has %q, which has neither Retry nor Catch: nothing says what follows", name)
 		}
 	}
 	for _, name := range names(f.Waits) {

@@ -44,8 +44,9 @@ type Function struct {
 const maxNodes = 20000
 
 // Workflow makes a workflow of the machine. A Map state becomes as many copies of its states as it has items; where its
-// Concurrency is less, they stand in as many rows, item k in row k modulo Concurrency. What Retry and Catch say is left
-// out. Errors name line and state.
+// Concurrency is less, they stand in as many rows, item k in row k modulo Concurrency. A Task of whose runs a share fails
+// ([Facts].Errors) is tried again as its Retry says, and what fails in the last try goes on as its Catch says; without a
+// Catch it goes on as if it had not failed. Errors name line and state.
 func (m *Machine) Workflow(o Options) (*Flow, error) {
 	if err := o.Facts.check(m); err != nil {
 		return nil, fmt.Errorf("asl: %w", err)
@@ -64,8 +65,9 @@ func (m *Machine) Workflow(o Options) (*Flow, error) {
 	}
 	out := &Flow{Transitions: b.transitions}
 	m.each(func(s *State) {
-		for what, has := range map[string]bool{"Retry": s.Retry, "Catch": s.Catch} {
-			if has {
+		_, known := o.Facts.Errors[s.Name]
+		for what, has := range map[string]bool{"Retry": s.Retry != nil, "Catch": s.Catch != ""} {
+			if has && !known {
 				out.Ignored = append(out.Ignored, fmt.Sprintf("line %d: %s of state %q", s.Line, what, s.Name))
 			}
 		}
@@ -105,6 +107,7 @@ type builder struct {
 	nodes       []node
 	entry       int
 	transitions float64
+	waits       map[*State]*State // before another try
 }
 
 // node is a state, or a copy of one.
@@ -173,6 +176,22 @@ func (b *builder) place(m *Machine, prefix string, depth int) (entry int, ends [
 				b.nodes[i].next = append(b.nodes[i].next, first)
 				last = append(last, out...)
 			}
+		case Task:
+			if f := s.failing(b.o); f.again+f.caught > 0 {
+				good := len(b.nodes)
+				if s.Next != "" {
+					good = meet(s.Next)
+				} else { // a node that only leads on
+					b.nodes = append(b.nodes, node{name: prefix + s.Name + " (done)", state: &State{Name: s.Name, Type: Succeed}})
+					ends = append(ends, good)
+				}
+				caught := good
+				if f.caught > 0 {
+					caught = meet(s.Catch)
+				}
+				b.fails(i, prefix, f, good, caught)
+				continue
+			}
 		case Map:
 			if last, err = b.items(s, i, prefix, depth); err != nil {
 				return 0, nil, err
@@ -199,6 +218,35 @@ func (b *builder) place(m *Machine, prefix string, depth int) (entry int, ends [
 	return entry, ends, nil
 }
 
+// fails has node i lead to another try, to the node after a run that ends well, and to the one after the last failure.
+func (b *builder) fails(i int, prefix string, f failing, good, caught int) {
+	again := i
+	if s := b.nodes[i].state; f.again > 0 && f.wait > 0 {
+		w := b.waits[s]
+		if w == nil {
+			w = &State{Name: s.Name + " (before a retry)", Type: Wait, Line: s.Line, Seconds: f.wait}
+			for b.functions[w.Name] != "" {
+				w.Name += "'"
+			}
+			b.functions[w.Name] = w.Name
+			if b.waits == nil {
+				b.waits = map[*State]*State{}
+			}
+			b.waits[s] = w
+		}
+		again = len(b.nodes)
+		b.nodes = append(b.nodes, node{name: prefix + w.Name, state: w, next: []int{i}})
+	}
+	n := &b.nodes[i]
+	if f.again > 0 {
+		n.alts = append(n.alts, way{again, f.again})
+	}
+	n.alts = append(n.alts, way{good, (1 - f.again) * (1 - f.caught)})
+	if f.caught > 0 {
+		n.alts = append(n.alts, way{caught, (1 - f.again) * f.caught})
+	}
+}
+
 // items adds what a Map state, node i, does with each item, and returns the last nodes.
 func (b *builder) items(s *State, i int, prefix string, depth int) ([]int, error) {
 	n, ok := b.o.Facts.Maps[s.Name]
@@ -208,10 +256,7 @@ func (b *builder) items(s *State, i int, prefix string, depth int) ([]int, error
 	if n == 0 {
 		return []int{i}, nil
 	}
-	rows := n
-	if s.Concurrency > 0 {
-		rows = min(n, s.Concurrency)
-	}
+	rows := min(n, s.Concurrency)
 	last := make([][]int, rows)
 	for k := range n {
 		first, out, err := b.place(s.Each, fmt.Sprintf("%s%s[%d]/", prefix, s.Name, k+1), depth+1)

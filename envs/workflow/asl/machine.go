@@ -44,7 +44,8 @@ type State struct {
 	Resource, Function string
 	// Branches are those of a Parallel state.
 	Branches []*Machine
-	// Each is what a Map state does with each item. Concurrency bounds how many items are in work at once, 0 for no bound.
+	// Each is what a Map state does with each item. Concurrency bounds how many items are in work at once:
+	// MaxConcurrency, and no more than the platform allows.
 	Each        *Machine
 	Concurrency int
 	// Rules and Default are those of a Choice, the first rule that holds is taken.
@@ -52,8 +53,17 @@ type State struct {
 	Default string
 	// Seconds is a Wait's time where the file has it, else negative.
 	Seconds float64
-	// Retry and Catch say that the state has such fields, which are not read: the workflow is that of runs without errors.
-	Retry, Catch bool
+	// Retry is how a state is tried again after an error, nil where it is not; Catch is the state that follows an error,
+	// empty where there is none. Of several rules it is the one for all errors (States.ALL), else the first.
+	Retry *Retry
+	Catch string
+}
+
+// Retry says how often a state is tried again, and after how many seconds: Interval before the first retry, Backoff times as
+// long before each further one, and at most Most where that is above 0.
+type Retry struct {
+	Attempts                int
+	Interval, Backoff, Most float64
 }
 
 // Rule is a rule of a Choice.
@@ -161,10 +171,13 @@ func (m *Machine) names() string {
 // targets returns the states that a state names as the next ones.
 func (s *State) targets() []string {
 	if s.Type != Choice {
-		if s.Next == "" {
-			return nil
+		var out []string
+		for _, to := range []string{s.Next, s.Catch} {
+			if to != "" {
+				out = append(out, to)
+			}
 		}
-		return []string{s.Next}
+		return out
 	}
 	var out []string
 	for _, r := range s.Rules {

@@ -16,7 +16,9 @@ func state(name string, v *value, seen map[string]int) (*State, error) {
 		return nil, s.wrong(v.line, "Type is missing, want Task, Parallel, Choice, Map, Pass, Wait, Succeed or Fail")
 	}
 	s.Type = Type(t.text)
-	s.Retry, s.Catch = v.get("Retry") != nil, v.get("Catch") != nil
+	if err := s.failures(v); err != nil {
+		return nil, err
+	}
 	if err := s.follow(v); err != nil {
 		return nil, err
 	}
@@ -152,6 +154,9 @@ func (s *State) parallel(v *value, seen map[string]int) error {
 	return nil
 }
 
+// What Step Functions runs at once of a Map state, whatever its MaxConcurrency says: in its inline and its distributed mode.
+const inline, distributed = 40, 10000
+
 func (s *State) each(v *value, seen map[string]int) error {
 	p := v.get("ItemProcessor")
 	if p == nil {
@@ -160,11 +165,18 @@ func (s *State) each(v *value, seen map[string]int) error {
 	if p == nil || p.kind != '{' {
 		return s.wrong(v.line, "ItemProcessor is missing, want an object with StartAt and States")
 	}
+	if p.get("ProcessorConfig").get("Mode").is("DISTRIBUTED") {
+		s.Concurrency = distributed
+	} else {
+		s.Concurrency = inline
+	}
 	if c := v.get("MaxConcurrency"); c != nil && c.kind == 'n' {
 		if c.number < 0 || c.number > math.MaxInt32 || c.number != math.Trunc(c.number) {
 			return s.wrong(c.line, "MaxConcurrency is %g, want a whole number from 0", c.number)
 		}
-		s.Concurrency = int(c.number)
+		if c.number > 0 {
+			s.Concurrency = min(s.Concurrency, int(c.number))
+		}
 	}
 	var err error
 	s.Each, err = machine(p, seen)

@@ -38,6 +38,9 @@ func (v *value) get(name string) *value {
 	return nil
 }
 
+// is reports whether a value is a text.
+func (v *value) is(text string) bool { return v != nil && v.kind == 's' && v.text == text }
+
 // maxDepth bounds how deep objects and lists lie inside each other.
 const maxDepth = 200
 

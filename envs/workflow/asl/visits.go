@@ -21,8 +21,17 @@ func (b *builder) visits(m *Machine, runs float64) error {
 			if arms, err = s.arms(b.o); err != nil {
 				return err
 			}
-		} else if s.Next != "" {
-			arms = []arm{{s.Next, 1}}
+		} else {
+			f := s.failing(b.o)
+			if f.again > 0 {
+				arms = append(arms, arm{s.Name, f.again})
+			}
+			if s.Next != "" {
+				arms = append(arms, arm{s.Next, (1 - f.again) * (1 - f.caught)})
+			}
+			if f.caught > 0 {
+				arms = append(arms, arm{s.Catch, (1 - f.again) * f.caught})
+			}
 		}
 		for _, a := range arms {
 			if _, ok := at[a.to]; !ok {

@@ -1,0 +1,113 @@
+package asl
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs/workflow"
+)
+
+// pay is a machine with a Task that is tried again and whose last failure is caught, inside a Parallel state.
+func pay(retry string) string {
+	return `{"StartAt": "Both", "States": {
+		"Both": {"Type": "Parallel", "Next": "Done", "Branches": [
+			{"StartAt": "Pay", "States": {
+				"Pay": {"Type": "Task", "Resource": "r", "End": true, "Retry": [` + retry + `],
+					"Catch": [{"ErrorEquals": ["Soft"], "Next": "Other"}, {"ErrorEquals": ["States.ALL"], "Next": "Refund"}]},
+				"Other": {"Type": "Pass", "End": true},
+				"Refund": {"Type": "Task", "Resource": "r", "End": true}}},
+			{"StartAt": "Log", "States": {"Log": {"Type": "Task", "Resource": "r", "End": true}}}]},
+		"Done": {"Type": "Task", "Resource": "r", "End": true}}}`
+}
+
+// A run is tried again as often as a bound on attempts gives in expectation; what is left of failures is caught.
+func TestFailures(t *testing.T) {
+	const p = 0.3
+	for _, c := range []struct {
+		retry string
+		tries float64 // expected
+		last  float64 // probability that all tries fail
+		wait  float64 // before another try
+	}{
+		{`{"ErrorEquals": ["States.ALL"]}`, 1 + p + p*p + p*p*p, p * p * p * p, (p + 2*p*p + 4*p*p*p) / (p + p*p + p*p*p)},
+		{`{"ErrorEquals": ["E"], "MaxAttempts": 1, "IntervalSeconds": 0}`, 1 + p, p * p, 0},
+		{`{"ErrorEquals": ["E"], "MaxAttempts": 0}`, 1, p, 0},
+		{`{"ErrorEquals": ["E"], "MaxAttempts": 2, "IntervalSeconds": 5, "BackoffRate": 4, "MaxDelaySeconds": 10}`, 1 + p + p*p, p * p * p,
+			(5*p + 10*p*p) / (p + p*p)},
+	} {
+		m, err := Read(strings.NewReader(pay(c.retry)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.Workflow(Options{Facts: Facts{Errors: map[string]float64{"Pay": p}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := f.Graph.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]float64{"Pay": c.tries, "Refund": c.last, "Log": 1, "Done": 1, "Pay (before a retry)": c.tries - 1}
+		for n, x := range w.Executions() {
+			if name := w.NodeName(n); want[name] > 0 && math.Abs(x-want[name]) > 1e-12 {
+				t.Errorf("%s: %s runs %g times, want %g", c.retry, name, x, want[name])
+			}
+		}
+		if got, want := f.Transitions, 1+c.tries+c.last+1+1; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %g transitions, want %g", c.retry, got, want)
+		}
+		waits := false
+		for _, fn := range f.Functions {
+			if fn.Name == "Pay (before a retry)" {
+				waits = fn.Fixed && math.Abs(fn.Seconds-c.wait) < 1e-12
+			}
+		}
+		if waits != (c.wait > 0) || len(f.Ignored) > 0 {
+			t.Errorf("%s: functions %v, want a wait of %g s; ignored %v", c.retry, f.Functions, c.wait, f.Ignored)
+		}
+		// The branch of Pay is the longer one whatever happens: its mean is a sum.
+		times := make([]float64, w.NumNodes())
+		for n := range times {
+			times[n] = map[string]float64{"Pay": 2, "Refund": 1, "Log": 1, "Pay (before a retry)": c.wait}[w.NodeName(n)]
+		}
+		if got, want := w.Response(times, workflow.Delays{}), 2*c.tries+c.wait*(c.tries-1)+c.last; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: a response takes %g s, want %g", c.retry, got, want)
+		}
+	}
+}
+
+// Without facts nothing fails, and what is not read is said. Wrong facts and fields are refused.
+func TestFailuresRefused(t *testing.T) {
+	m, err := Read(strings.NewReader(pay(`{"ErrorEquals": ["E"]}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := m.Workflow(Options{})
+	if err != nil || len(f.Graph.Nodes) != 4 || len(f.Ignored) != 2 {
+		t.Errorf("%v (%v): want 4 nodes and two ignored fields", f, err)
+	}
+	for name, c := range map[string]struct {
+		errors map[string]float64
+		want   string
+	}{
+		"certain": {map[string]float64{"Pay": 1}, "fails with probability 1, want it in [0, 1)"},
+		"deaf":    {map[string]float64{"Log": 0.1}, "neither Retry nor Catch"},
+		"type":    {map[string]float64{"Both": 0.1}, "want a Task"},
+		"name":    {map[string]float64{"No": 0.1}, "no such state"},
+	} {
+		if _, err := m.Workflow(Options{Facts: Facts{Errors: c.errors}}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+	for retry, want := range map[string]string{
+		`{"MaxAttempts": 2}`:                              "without ErrorEquals",
+		`{"ErrorEquals": ["E"], "BackoffRate": 0.5}`:      "BackoffRate is not a number from 1",
+		`{"ErrorEquals": ["E"], "MaxAttempts": "2"}`:      "MaxAttempts is not a number from 0",
+		`{"ErrorEquals": ["E"], "IntervalSeconds": -0.1}`: "IntervalSeconds is not a number from 0",
+	} {
+		if _, err := Read(strings.NewReader(pay(retry))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", retry, err, want)
+		}
+	}
+}
