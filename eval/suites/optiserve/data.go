@@ -1,6 +1,7 @@
 package optiserve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	slapp "github.com/stoker-rl/stoker/agents/baselines/variants/published"
+	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/profiles"
@@ -20,10 +22,12 @@ import (
 
 // data is what was measured against published files.
 type data struct {
-	curves       []slapp.Curve
-	tables       [2][2]int // App2, App3: rows, rows that differ
-	golden       map[string][2]int
-	fit          *profiles.Result
+	curves []slapp.Curve
+	tables [2][2]int // App2, App3: rows, rows that differ
+	golden map[string][2]int
+	fit    *profiles.Result
+	// errors in percent, ascending: of mean times and of prices, by the laws chosen and the published ones
+	times, costs [2][]float64
 	applications []*profiles.Checked
 }
 
@@ -37,14 +41,7 @@ func published(ctx context.Context, o *suite.Options) (*data, error) {
 	parts := []func() error{
 		func() error { return d.readCurves(ctx, folder) },
 		func() error { return d.readGolden(filepath.Join(o.Data, "optiserve")) },
-		func() (err error) {
-			f, err := os.Open(filepath.Join(folder, "function_profiles.csv"))
-			if err != nil {
-				return err
-			}
-			d.fit, err = profiles.Fit(f, profiles.Default())
-			return errors.Join(err, f.Close())
-		},
+		func() error { return d.readProfiles(filepath.Join(folder, "function_profiles.csv")) },
 		func() error { return d.readApplications(filepath.Join(folder, "apps")) },
 	}
 	err := o.Each(ctx, "published files", len(parts), func(i int) error { return parts[i]() })
@@ -52,6 +49,21 @@ func published(ctx context.Context, o *suite.Options) (*data, error) {
 		return nil, suite.Usage("--data %s lacks a file of PRCP's or OptiServe's: %v", o.Data, err)
 	}
 	return d, err
+}
+
+// readProfiles fits laws to measured runs.
+func (d *data) readProfiles(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if d.fit, err = profiles.Fit(bytes.NewReader(text), profiles.Default()); err != nil {
+		return err
+	}
+	_, samples, err := memory.Read(bytes.NewReader(text))
+	d.times[0], d.times[1] = d.relative()
+	d.costs[0], d.costs[1] = costErrors(d.fit, samples)
+	return err
 }
 
 func (d *data) readCurves(ctx context.Context, folder string) error {

@@ -81,29 +81,34 @@ func (d *data) lawsFigure() suite.Figure {
 	return fig
 }
 
-// errorsFigure is Fig. 5.1: the distribution of the relative errors.
+// errorsFigure is Fig. 5.1: the distribution of the relative errors of times and costs.
 func (d *data) errorsFigure() suite.Figure {
-	fig := suite.Figure{Name: "fig51", Caption: "Distribution of the relative errors of mean times over six functions and 46 " +
-		"sizes.", Columns: table.Head("law", "error [%]", "share")}
-	p := chart.NewPanel("", "relative error of the mean time (%)", "share of sizes and functions")
-	c := &chart.Figure{Title: "Errors of the laws", Panels: []*chart.Panel{p}, Columns: 1, Width: 9 * vg.Centimeter,
-		Height: 6.5 * vg.Centimeter, Under: "lines: the thesis' 80th percentile of about 10 %"}
-	chosen, published := d.relative()
-	for i, e := range []struct {
-		name string
-		of   []float64
-	}{{"law chosen at sizes left out", chosen}, {"exponential, plain least squares", published}} {
-		x, y := []float64{0}, []float64{0}
-		for j, v := range e.of {
-			x, y = append(x, v), append(y, float64(j+1)/float64(len(e.of)))
-			fig.Rows = append(fig.Rows, []any{e.name, v, y[j+1]})
-		}
-		p.Line(chart.Styles(i), x, y, true)
-		c.Key = append(c.Key, chart.Entry{Text: e.name, Style: chart.Styles(i), Line: true})
+	fig := suite.Figure{Name: "fig51", Caption: "Distribution of the relative errors of mean times and of prices of runs over six " +
+		"functions and 46 sizes.", Columns: table.Head("quantity", "law", "error [%]", "share")}
+	c := &chart.Figure{Title: "Errors of the laws", Columns: 2, Width: 7.5 * vg.Centimeter, Height: 6.5 * vg.Centimeter,
+		Under: "lines: the thesis' 80th percentile of about 10 %"}
+	laws := [2]string{"law chosen at sizes left out", "exponential, plain least squares"}
+	for i, name := range laws {
+		c.Key = append(c.Key, chart.Entry{Text: name, Style: chart.Styles(i), Line: true})
 	}
-	p.RangeY(0, 1)
-	p.LevelX(10)
-	p.LevelY(0.8)
+	for _, q := range []struct {
+		name string
+		of   *[2][]float64
+	}{{"mean time", &d.times}, {"price of a run", &d.costs}} {
+		p := chart.NewPanel("", "relative error of the "+q.name+" (%)", "share of sizes and functions")
+		for i, law := range laws {
+			x, y := []float64{0}, []float64{0}
+			for j, v := range q.of[i] {
+				x, y = append(x, v), append(y, float64(j+1)/float64(len(q.of[i])))
+				fig.Rows = append(fig.Rows, []any{q.name, law, v, y[j+1]})
+			}
+			p.Line(chart.Styles(i), x, y, true)
+		}
+		p.RangeY(0, 1)
+		p.LevelX(10)
+		p.LevelY(0.8)
+		c.Panels = append(c.Panels, p)
+	}
 	fig.Chart = c
 	return fig
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
@@ -15,7 +16,7 @@ import (
 // Of the problems about tails: run times vary, requests come by themselves, and a percentile is bound.
 const (
 	tailCV   = 0.3  // coefficient of variation of a run's time
-	tailRate = 0.02 // requests a second, Poisson
+	tailRate = 0.02 // requests a second, in the mean
 	tailOver = 3.0  // the bound over the least mean time
 	tailHeld = 1000 // added to a seed for the draws on which a measured plan is found
 )
@@ -24,11 +25,35 @@ const (
 type tails struct {
 	apps  []string
 	plans []string
-	// by application and plan; measured by seed too
+	loads []tailLoad
+	// by application, load and plan; measured by seed too
 	bound    []float64
-	usd, p95 [][]float64
-	measured [][][]variants.Measured
+	usd, p95 [][][]float64
+	measured [][][][]variants.Measured
 	seeds    int
+}
+
+// tailLoad is arrivals under which plans are measured.
+type tailLoad struct {
+	name string
+	load variants.Load
+}
+
+// tailLoads returns Poisson arrivals and those of Azure's trace, scaled to the same mean: the embedded sample of 50 functions,
+// or with --data the one of 100.
+func tailLoads(o *suite.Options) ([]tailLoad, error) {
+	poisson, err := variants.PoissonLoad(tailRate)
+	if err != nil {
+		return nil, err
+	}
+	trace := variants.DefaultLoad()
+	trace.Workload.Mean = tailRate
+	name := "Azure trace, 50 functions"
+	if o.Data != "" {
+		trace.Workload.Path, trace.Workload.Sample = filepath.Join(o.Data, "azure2019"), 100
+		name = "Azure trace, 100 functions"
+	}
+	return []tailLoad{{"Poisson", poisson}, {name, trace}}, nil
 }
 
 // planners are the ways to a plan for a bound on the 95th percentile.
@@ -41,9 +66,13 @@ func onTails(ctx context.Context, o *suite.Options, all []*variants.Model, s siz
 	for _, i := range s.tails {
 		models = append(models, all[i])
 	}
+	var err error
+	if t.loads, err = tailLoads(o); err != nil {
+		return nil, err
+	}
 	n := len(models)
-	t.bound, t.usd, t.p95 = make([]float64, n), make([][]float64, n), make([][]float64, n)
-	t.measured = make([][][]variants.Measured, n)
+	t.bound, t.usd, t.p95 = make([]float64, n), make([][][]float64, n), make([][][]float64, n)
+	t.measured = make([][][][]variants.Measured, n)
 	for _, m := range models {
 		t.apps = append(t.apps, m.App.Name)
 	}
@@ -96,11 +125,20 @@ func (t *tails) app(ctx context.Context, o *suite.Options, i int, m *variants.Mo
 	if err != nil {
 		return err
 	}
-	load, err := variants.PoissonLoad(tailRate)
-	if err != nil {
-		return err
+	t.usd[i], t.p95[i] = make([][]float64, len(t.loads)), make([][]float64, len(t.loads))
+	t.measured[i] = make([][][]variants.Measured, len(t.loads))
+	for j := range t.loads {
+		if err := t.under(ctx, o, i, j, m, tail, []variants.Plan{exact, heuristic, onP95}); err != nil {
+			return fmt.Errorf("%s under %s: %w", m.App.Name, t.loads[j].name, err)
+		}
 	}
-	x, period, err := load.Measurer(m)
+	return nil
+}
+
+// under measures plans of application i under load j, and the one that keeps the bound as measured on other draws.
+func (t *tails) under(ctx context.Context, o *suite.Options, i, j int, m *variants.Model, tail variants.Problem,
+	plans []variants.Plan) error {
+	x, period, err := t.loads[j].load.Measurer(m)
 	if err != nil {
 		return err
 	}
@@ -109,12 +147,12 @@ func (t *tails) app(ctx context.Context, o *suite.Options, i int, m *variants.Mo
 	if err != nil {
 		return err
 	}
-	for _, plan := range []variants.Plan{exact, heuristic, onP95, margin} {
+	for _, plan := range append(plans, margin) {
 		d, err := m.Distribution(plan.Choice, workflow.Grid{})
 		if err != nil {
 			return err
 		}
-		t.usd[i], t.p95[i] = append(t.usd[i], plan.USD), append(t.p95[i], d.Quantile(0.95))
+		t.usd[i][j], t.p95[i][j] = append(t.usd[i][j], plan.USD), append(t.p95[i][j], d.Quantile(0.95))
 		var bySeed []variants.Measured
 		for _, seed := range o.Seeds[:t.seeds] {
 			period.Seed = seed
@@ -124,7 +162,7 @@ func (t *tails) app(ctx context.Context, o *suite.Options, i int, m *variants.Mo
 			}
 			bySeed = append(bySeed, measured)
 		}
-		t.measured[i] = append(t.measured[i], bySeed)
+		t.measured[i][j] = append(t.measured[i][j], bySeed)
 	}
 	return nil
 }
@@ -132,24 +170,27 @@ func (t *tails) app(ctx context.Context, o *suite.Options, i int, m *variants.Mo
 func (t *tails) report(r *suite.Report) {
 	out := table.Table{Name: "tails", Title: "Plans of the least cost that are to keep a 95th percentile",
 		Note: fmt.Sprintf("The bound is %g times the least mean time; runs vary by %g; half of the accuracy's range. Measured: "+
-			"Poisson arrivals at %g requests a second, cold starts of the default platform, %d seeds. A mean model plans for the "+
-			"mean; the last plan is the slowest on the exact front whose p95, measured on other draws, keeps the bound.", tailOver,
+			"arrivals of %g requests a second in the mean, as a Poisson process and as a day of Azure Functions' 2019 trace has them; cold starts "+
+			"of the default platform, %d seeds. A mean model plans for the "+
+			"mean; the last plan is the slowest on the exact front whose p95, measured on other draws of the load, keeps the bound.", tailOver,
 			tailCV, tailRate, t.seeds),
-		Columns: table.Head("application", "plan", "bound [s]", "cost [USD per million]", "p95 by the model [s]", "p95 measured [s]",
-			"cold requests [%]", "cost measured [USD per million]")}
+		Columns: table.Head("application", "load", "plan", "bound [s]", "cost [USD per million]", "p95 by the model [s]",
+			"p95 measured [s]", "cold requests [%]", "cost measured [USD per million]")}
 	for i, app := range t.apps {
-		for k, plan := range t.plans {
-			of := func(value func(variants.Measured) float64) table.Estimate {
-				all := make([]float64, t.seeds)
-				for s, m := range t.measured[i][k] {
-					all[s] = value(m)
+		for j, load := range t.loads {
+			for k, plan := range t.plans {
+				of := func(value func(variants.Measured) float64) table.Estimate {
+					all := make([]float64, t.seeds)
+					for s, m := range t.measured[i][j][k] {
+						all[s] = value(m)
+					}
+					return scored(r, all)
 				}
-				return scored(r, all)
+				out.Rows = append(out.Rows, []any{app, load.name, plan, t.bound[i], t.usd[i][j][k], t.p95[i][j][k],
+					of(func(m variants.Measured) float64 { return m.P95.Value }),
+					of(func(m variants.Measured) float64 { return 100 * m.ColdRequests }),
+					of(func(m variants.Measured) float64 { return m.USD.Value })})
 			}
-			out.Rows = append(out.Rows, []any{app, plan, t.bound[i], t.usd[i][k], t.p95[i][k],
-				of(func(m variants.Measured) float64 { return m.P95.Value }),
-				of(func(m variants.Measured) float64 { return 100 * m.ColdRequests }),
-				of(func(m variants.Measured) float64 { return m.USD.Value })})
 		}
 	}
 	r.Table(out)
