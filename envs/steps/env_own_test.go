@@ -66,8 +66,9 @@ func TestWorkflowErrors(t *testing.T) {
 		"it has 20 steps, and env.steps has room for 16": {func(c *EnvConfig) { c.Workflow = "large.yaml" }, &large},
 		"slo is [0.8 2]: 0.8 times the time of the fastest configurations, which take 25 % longer": {
 			func(c *EnvConfig) { c.SLO = []float64{0.8, 2} }, nil},
-		"STOKER_DATA":                      {func(c *EnvConfig) { c.Workflow = "tpch" }, nil},
-		"want a workflow with a file's na": {func(c *EnvConfig) { c.Workflow = "mine.yaml" }, nil},
+		"STOKER_DATA": {func(c *EnvConfig) { c.Workflow = "tpch" }, nil},
+		"prewarm is stepconf, and there is no decider": {func(c *EnvConfig) { c.Prewarm = ByStepConf }, nil},
+		"want a workflow with a file's na":             {func(c *EnvConfig) { c.Workflow = "mine.yaml" }, nil},
 	} {
 		t.Setenv("STOKER_DATA", "")
 		config := DefaultEnv()

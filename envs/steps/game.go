@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
@@ -37,6 +38,9 @@ func newGame(id string, c EnvConfig, with Given) (*Game, error) {
 	s, err := newShelf(c, with.Own)
 	if err != nil {
 		return nil, err
+	}
+	if c.Prewarm != NoPrewarm && with.Prewarm == nil {
+		return nil, bounds.Errorf("prewarm", "is %s, and there is no decider that predicts configurations", c.Prewarm)
 	}
 	g := &Game{id: id, shelf: s, print: s.fingerprint(), given: with}
 	if g.stream, err = openStream(&s.config, with.Load); err != nil {
