@@ -138,10 +138,10 @@ func (f *fits) report(r *suite.Report) {
 	all, worst := 100.0, allError
 	for k, reading := range readings {
 		share, most := f.below(k, mostError)
-		r.Measured(suite.Row{Figure: "17, compute", Quantity: "cells with an error below 4 %, " + reading.name, Unit: "%", Paper: &all,
-			Note: reading.doc + "; the paper: mostly"}, [][]float64{share})
-		r.Measured(suite.Row{Figure: "17, compute", Quantity: "largest error of a cell, " + reading.name, Unit: "%", Paper: &worst,
-			Note: "the paper: below 8 %"}, [][]float64{most})
+		measured(r, suite.Row{Figure: "17, compute", Quantity: "cells with an error below 4 %, " + reading.name, Unit: "%", Paper: &all,
+			Note: reading.doc + "; the paper: mostly"}, share)
+		measured(r, suite.Row{Figure: "17, compute", Quantity: "largest error of a cell, " + reading.name, Unit: "%", Paper: &worst,
+			Note: "the paper: below 8 %"}, most)
 	}
 	r.Figure(f.fig16())
 	r.Table(f.table(r))
@@ -187,7 +187,7 @@ func (f *fits) table(r *suite.Report) table.Table {
 		for j, bySize := range byJobs {
 			row := []any{fitted[c].name, jobsOf[j]}
 			for _, bySeed := range bySize {
-				row = append(row, 100*r.Estimate([][]float64{bySeed}).At)
+				row = append(row, 100*estimate(r, bySeed).At)
 			}
 			t.Rows = append(t.Rows, row)
 		}

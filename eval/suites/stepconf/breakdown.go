@@ -52,10 +52,10 @@ func (w *sweep) reportBreakdown(r *suite.Report) {
 			suite.Line(panel, chart.Styles(i), four, e)
 		}
 		c.Panels = append(c.Panels, panel)
-		r.Measured(suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of decisions at 100 µs each, limit 2 ×", Unit: "%", Paper: &most,
-			Note: "the paper: below 1 %; stoker bench decide measures a decision"}, [][]float64{w.by(k, d, place(2), decisionShare)})
-		r.Measured(suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of mapping, limit 2 ×", Unit: "%"},
-			[][]float64{w.by(k, d, place(2), mapping)})
+		measured(r, suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of decisions at 100 µs each, limit 2 ×", Unit: "%", Paper: &most,
+			Note: "the paper: below 1 %; stoker bench decide measures a decision"}, w.by(k, d, place(2), decisionShare))
+		measured(r, suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of mapping, limit 2 ×", Unit: "%"},
+			w.by(k, d, place(2), mapping))
 	}
 	fig.Chart = c
 	r.Figure(fig)

@@ -66,7 +66,7 @@ func kneeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 			if l == 1 && d > 0 {
 				continue
 			}
-			x := e.r.Estimate([][]float64{e.mapped.knee(l, d)})
+			x := estimate(e.r, e.mapped.knee(l, d))
 			text := fmt.Sprintf("%s times with %s, %g s each", x, limit.name, duration)
 			if l == 1 {
 				text = fmt.Sprintf("%s times with %s", x, limit.name)
@@ -79,25 +79,25 @@ func kneeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 
 func stallFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for k, mb := range fig4Sizes {
-		x := e.r.Estimate([][]float64{ratio(e.mapped.fig4[k], at(60), at(40))})
+		x := estimate(e.r, ratio(e.mapped.fig4[k], at(60), at(40)))
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s with %d MB", x, mb), Verdict: rule(x)})
 	}
 	return out
 }
 
 func flatFound(e *evidence, rule suite.Rule) []suite.Finding {
-	x := e.r.Estimate([][]float64{ratio(e.laws.fig5[0], len(sizes)-1, oneCore)})
+	x := estimate(e.r, ratio(e.laws.fig5[0], len(sizes)-1, oneCore))
 	return []suite.Finding{{Text: fmt.Sprintf("one process takes %s times as long with 10,240 MB as with 1,769", x), Verdict: rule(x)}}
 }
 
 func fallsFound(e *evidence, rule suite.Rule) []suite.Finding {
-	x := e.r.Estimate([][]float64{ratio(e.laws.fig5[3], len(sizes)-1, oneCore)})
+	x := estimate(e.r, ratio(e.laws.fig5[3], len(sizes)-1, oneCore))
 	return []suite.Finding{{Text: fmt.Sprintf(", six processes %s times", x), Verdict: rule(x)}}
 }
 
 func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
-	for i, t := range moves[:5] {
-		x := e.whole.tail(i)
+	for _, i := range tails {
+		t, x := moves[i], e.whole.tail(i)
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%.1f for %d × %g MB", x, t.Objects, t.MB),
 			Verdict: rule(table.Estimate{At: x, Low: x, High: x})})
 	}
@@ -106,7 +106,7 @@ func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 
 func errorsFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 	add := func(name, reading string, share, most []float64) {
-		s, m := e.r.Estimate([][]float64{share}), e.r.Estimate([][]float64{most})
+		s, m := estimate(e.r, share), estimate(e.r, most)
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %s %% of the cells below 4 %%, the largest %s %%", name, s, m),
 			Verdict: suite.All(suite.Over(50)(s), suite.Under(allError)(m)), Reading: reading})
 	}
@@ -155,7 +155,7 @@ func vanillaFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 	for _, platform := range platforms {
 		for _, p := range fixed {
 			f, c := e.sweep.gainOver(named("Vanilla", p), platform)
-			faster, cheaper := e.r.Estimate([][]float64{f}), e.r.Estimate([][]float64{c})
+			faster, cheaper := estimate(e.r, f), estimate(e.r, c)
 			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, p = %d: %s times, %s %%", platform, p, faster, cheaper),
 				Verdict: suite.All(suite.Reaches(upToFaster)(faster), suite.Reaches(upToCheaper)(cheaper)),
 				Reading: fmt.Sprint(platform, p)})
@@ -168,7 +168,7 @@ func othersFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 	for _, platform := range platforms {
 		for _, rival := range []string{"Orion", "COSE"} {
 			f, c := e.sweep.gainOver(named(rival, fixed[0]), platform)
-			faster, cheaper := e.r.Estimate([][]float64{f}), e.r.Estimate([][]float64{c})
+			faster, cheaper := estimate(e.r, f), estimate(e.r, c)
 			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, %s: %s times, %s %%", platform, named(rival, fixed[0]), faster, cheaper),
 				Verdict: suite.All(suite.Over(othersFasterLow)(faster), suite.Over(othersCheaperLow)(cheaper)), Reading: platform + rival})
 		}
@@ -191,7 +191,7 @@ func aloneFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 					f := place(factor)
 					all++
 					if w.estimate(e.r, k, d, f, missed).At <= w.estimate(e.r, k, base, f, missed).At &&
-						suite.Under(1)(e.r.Estimate([][]float64{w.over(k, d, f)})) == suite.Holds {
+						suite.Under(1)(estimate(e.r, w.over(k, d, f))) == suite.Holds {
 						better++
 					}
 				}
@@ -205,7 +205,7 @@ func aloneFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 
 func optimumFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for k, name := range e.planned.workflows {
-		x := e.r.Estimate([][]float64{e.planned.mean(k, 0)})
+		x := estimate(e.r, e.planned.mean(k, 0))
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s %s %%", name, x), Verdict: rule(x)})
 	}
 	return out
@@ -228,7 +228,7 @@ func decisionsFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 func prewarmFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for k, name := range e.warmed.worlds {
 		fall, dearer := e.warmed.fall(k, 1)
-		x, y := e.r.Estimate([][]float64{fall}), e.r.Estimate([][]float64{dearer})
+		x, y := estimate(e.r, fall), estimate(e.r, dearer)
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s %% on %s (%s %% dearer)", x, name, y), Verdict: rule(x),
 			Reading: name.platform})
 	}

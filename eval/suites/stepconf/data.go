@@ -111,7 +111,7 @@ func (d *data) report(r *suite.Report) {
 		Columns: table.Head("function", "sizes below 4 % [%]", "largest error [%]")}
 	for f, name := range d.names {
 		share, most := d.below(f, mostError)
-		t.Rows = append(t.Rows, []any{name, r.Estimate([][]float64{share}), r.Estimate([][]float64{most})})
+		t.Rows = append(t.Rows, []any{name, estimate(r, share), estimate(r, most)})
 	}
 	r.Table(t)
 }

@@ -122,14 +122,14 @@ func (w *sweep) reportGains(r *suite.Report) {
 					speed, saving, note = upToFaster, upToCheaper, "the paper: up to"
 				}
 				faster, cheaper := w.gainOver(named(rival, p), platform)
-				t.Rows = append(t.Rows, []any{platform, named(rival, p), r.Estimate([][]float64{faster}), r.Estimate([][]float64{cheaper})})
+				t.Rows = append(t.Rows, []any{platform, named(rival, p), estimate(r, faster), estimate(r, cheaper)})
 				if i > 0 && rival != "Vanilla" {
 					continue
 				}
-				r.Measured(suite.Row{Figure: "19, " + platform, Quantity: "times as fast at the cost of " + named(rival, p) + ", at most",
-					Unit: "1", Paper: &speed, Note: note}, [][]float64{faster})
-				r.Measured(suite.Row{Figure: "19, " + platform, Quantity: "cheaper at the time of " + named(rival, p) + ", at most",
-					Unit: "%", Paper: &saving, Note: note}, [][]float64{cheaper})
+				measured(r, suite.Row{Figure: "19, " + platform, Quantity: "times as fast at the cost of " + named(rival, p) + ", at most",
+					Unit: "1", Paper: &speed, Note: note}, faster)
+				measured(r, suite.Row{Figure: "19, " + platform, Quantity: "cheaper at the time of " + named(rival, p) + ", at most",
+					Unit: "%", Paper: &saving, Note: note}, cheaper)
 			}
 		}
 	}

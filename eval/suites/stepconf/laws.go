@@ -72,14 +72,14 @@ const oneCore = 2
 func (l *laws) report(r *suite.Report) {
 	last := len(sizes) - 1
 	one := 1.0
-	r.Measured(suite.Row{Figure: "5", Quantity: "one process: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
-		Note: "a flat line in the paper"}, [][]float64{ratio(l.fig5[0], last, oneCore)})
-	r.Measured(suite.Row{Figure: "5", Quantity: "six processes: seconds with 10,240 MB over 1,769 MB", Unit: "1"},
-		[][]float64{ratio(l.fig5[3], last, oneCore)})
-	r.Measured(suite.Row{Figure: "6", Quantity: "no multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
-		Note: "a flat line in the paper"}, [][]float64{ratio(l.fig6[0], last, oneCore)})
-	r.Measured(suite.Row{Figure: "6", Quantity: "all multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1",
-		Note: "in proportion to memory it is 0.173"}, [][]float64{ratio(l.fig6[3], last, oneCore)})
+	measured(r, suite.Row{Figure: "5", Quantity: "one process: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
+		Note: "a flat line in the paper"}, ratio(l.fig5[0], last, oneCore))
+	measured(r, suite.Row{Figure: "5", Quantity: "six processes: seconds with 10,240 MB over 1,769 MB", Unit: "1"},
+		ratio(l.fig5[3], last, oneCore))
+	measured(r, suite.Row{Figure: "6", Quantity: "no multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
+		Note: "a flat line in the paper"}, ratio(l.fig6[0], last, oneCore))
+	measured(r, suite.Row{Figure: "6", Quantity: "all multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1",
+		Note: "in proportion to memory it is 0.173"}, ratio(l.fig6[3], last, oneCore))
 	r.Figure(lawFigure(r, "fig5", "Code of one core: seconds of an instance over its memory, by processes. Beyond 1,769 MB only more "+
 		"processes help.", "processes", l.processes, l.fig5))
 	r.Figure(lawFigure(r, "fig6", "One process: seconds of an instance over its memory, by the share of its jobs that use all "+
@@ -96,7 +96,7 @@ func lawFigure(r *suite.Report, name, caption, what string, values []float64, cu
 	for i, v := range values {
 		var e []table.Estimate
 		for m, mb := range sizes {
-			x := r.Estimate([][]float64{curves[i][m]})
+			x := estimate(r, curves[i][m])
 			e = append(e, x)
 			fig.Rows = append(fig.Rows, []any{v, mb, x.At, x.Low, x.High})
 		}

@@ -38,8 +38,8 @@ func (w *sweep) reportLimits(r *suite.Report) {
 	for k := range w.models {
 		for _, factor := range four {
 			d, f := find(w.deciders, "StepConf"), place(factor)
-			r.Measured(suite.Row{Figure: "18, " + w.worlds[k].String(), Quantity: fmt.Sprintf("StepConf, limit %g × the fastest: later than the "+
-				"limit", factor), Unit: "%", Note: "the paper: mostly below the limit"}, [][]float64{w.by(k, d, f, missed)})
+			measured(r, suite.Row{Figure: "18, " + w.worlds[k].String(), Quantity: fmt.Sprintf("StepConf, limit %g × the fastest: later than the "+
+				"limit", factor), Unit: "%", Note: "the paper: mostly below the limit"}, w.by(k, d, f, missed))
 		}
 	}
 	fig := suite.Figure{Name: "fig18", Caption: "Time of a request over its limit: median, and 5th to 95th percentile, under four limits. " +
@@ -92,9 +92,9 @@ func (w *sweep) reportParallelism(r *suite.Report) {
 	for k := range w.models {
 		for _, name := range alone()[1:3] {
 			d := find(w.deciders, name)
-			r.Measured(suite.Row{Figure: "20, " + w.worlds[k].String(), Quantity: name + ", limit 2 ×: cost over StepConf's", Unit: "1",
+			measured(r, suite.Row{Figure: "20, " + w.worlds[k].String(), Quantity: name + ", limit 2 ×: cost over StepConf's", Unit: "1",
 				Note: fmt.Sprintf("%s %% missed, StepConf %s %%", w.estimate(r, k, d, f, missed), w.estimate(r, k, base, f, missed))},
-				[][]float64{w.over(k, d, f)})
+				w.over(k, d, f))
 		}
 	}
 	r.Figure(w.costFigure(r, "fig20", "Cost with one kind of parallelism alone", "Mean cost and missed limits of StepConf, of one "+

@@ -235,9 +235,9 @@ func (p *planned) report(r *suite.Report) {
 				row.Paper = &x
 				panel.Cross(suite.Ring(chart.Styles(0)), chart.Exactly(1.75), chart.Exactly(x))
 			}
-			r.Measured(row, [][]float64{p.mean(k, d)})
+			measured(r, row, p.mean(k, d))
 			for f, factor := range four {
-				e := r.Estimate([][]float64{p.over[k][d][f]})
+				e := estimate(r, p.over[k][d][f])
 				panel.Cross(chart.Styles(d), chart.Exactly(factor), chart.Range{At: e.At, Low: e.Low, High: e.High})
 				fig.Rows = append(fig.Rows, []any{name, who, factor, e.At, e.Low, e.High})
 			}

@@ -122,22 +122,22 @@ func (g *warmed) report(r *suite.Report) {
 		for i, way := range ways {
 			row := []any{name, way.name}
 			for q := range quantities {
-				row = append(row, r.Estimate([][]float64{g.scores[k][i][q]}))
+				row = append(row, estimate(r, g.scores[k][i][q]))
 			}
 			t.Rows = append(t.Rows, row)
-			share, cost := r.Estimate([][]float64{g.scores[k][i][0]}), r.Estimate([][]float64{g.scores[k][i][2]})
+			share, cost := estimate(r, g.scores[k][i][0]), estimate(r, g.scores[k][i][2])
 			fig.Rows = append(fig.Rows, []any{name, way.name, share.At, share.Low, share.High, cost.At, cost.Low, cost.High})
 			at := chart.Exactly(float64(k+1) + 0.15*float64(i-1))
 			top.Cross(chart.Styles(i), at, chart.Range{At: share.At, Low: share.Low, High: share.High})
 			_, dearer := g.fall(k, i)
-			e := r.Estimate([][]float64{dearer})
+			e := estimate(r, dearer)
 			under.Cross(chart.Styles(i), at, chart.Range{At: 1 + e.At/100, Low: 1 + e.Low/100, High: 1 + e.High/100})
 			if i == 1 {
 				fall, _ := g.fall(k, i)
-				r.Measured(suite.Row{Figure: "23, " + name, Quantity: "mapping's share of the time lower with prewarming by", Unit: "%",
-					Note: "the paper: a significant reduction"}, [][]float64{fall})
-				r.Measured(suite.Row{Figure: "23, " + name, Quantity: "requests dearer with prewarming, idle instances billed, by",
-					Unit: "%"}, [][]float64{dearer})
+				measured(r, suite.Row{Figure: "23, " + name, Quantity: "mapping's share of the time lower with prewarming by", Unit: "%",
+					Note: "the paper: a significant reduction"}, fall)
+				measured(r, suite.Row{Figure: "23, " + name, Quantity: "requests dearer with prewarming, idle instances billed, by",
+					Unit: "%"}, dearer)
 			}
 		}
 	}

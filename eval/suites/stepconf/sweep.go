@@ -139,7 +139,7 @@ func place(factor float64) int { return slices.Index(factors, factor) }
 
 // estimate is a quantity over seeds.
 func (w *sweep) estimate(r *suite.Report, workflow, decider, factor int, of func(*summary) float64) table.Estimate {
-	return r.Estimate([][]float64{w.by(workflow, decider, factor, of)})
+	return estimate(r, w.by(workflow, decider, factor, of))
 }
 
 // table has everything that was played.

@@ -29,6 +29,9 @@ const (
 var moves = []steps.Transfer{{Objects: 1, MB: 1}, {Objects: 1, MB: 16}, {Objects: 1, MB: 64}, {Objects: 16, MB: 1}, {Objects: 64, MB: 1},
 	{Objects: 16, MB: 4}, {Objects: 4, MB: 4}, {Objects: 40, MB: 0.25}}
 
+// tails are the moves whose spread is told: by one object, several, and many. It does not depend on the size.
+var tails = []int{0, 3, 4}
+
 // whole are ways to predict the time of a whole step from its parts.
 var whole = []struct {
 	name  string
@@ -74,32 +77,40 @@ func estimateSteps(ctx context.Context, o *suite.Options) (*estimated, error) {
 		}
 		slices.Sort(e.fig7[i])
 	}
-	for range whole {
-		var byCase [][][][]float64
-		for range fitted {
-			byCase = append(byCase, make([][][]float64, len(jobsOf)))
-		}
-		e.error = append(e.error, byCase)
-	}
-	return e, o.Each(ctx, "whole steps", len(jobsOf), func(j int) error {
-		for c, config := range stepsOf(jobsOf[j]) {
+	var all []*experiment
+	for j, jobs := range jobsOf {
+		for c, config := range stepsOf(jobs) {
 			m, err := lab(config, 0)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			x := &experiment{m: m, movers: movers, jobs: jobsOf[j], q: int(fitted[c].q)}
+			x := &experiment{m: m, movers: movers, jobs: jobs, q: int(fitted[c].q), number: uint64(j*len(fitted) + c)}
 			if config.Multicore {
 				x.q = 1
 			}
-			errors, err := x.run(o.Seeds, uint64(j*len(fitted)+c))
-			if err != nil {
-				return err
+			all = append(all, x)
+		}
+	}
+	for range whole {
+		var byCase [][][][]float64
+		for range fitted {
+			var byJobs [][][]float64
+			for range jobsOf {
+				byJobs = append(byJobs, values(len(steps.Lambda().Memory), len(o.Seeds)))
 			}
-			for k := range whole {
-				e.error[k][c][j] = errors[k]
+			byCase = append(byCase, byJobs)
+		}
+		e.error = append(e.error, byCase)
+	}
+	return e, o.Each(ctx, "whole steps", len(o.Seeds)*len(all), func(i int) error {
+		s, n := i/len(all), i%len(all)
+		found, err := all[n].run(o.Seeds[s])
+		for k := range found {
+			for size, x := range found[k] {
+				e.error[k][n%len(fitted)][n/len(fitted)][size][s] = x
 			}
 		}
-		return nil
+		return err
 	})
 }
 
@@ -109,47 +120,34 @@ type experiment struct {
 	movers []*steps.Model
 	jobs   float64
 	q      int
-	player steps.Player
+	number uint64
 }
 
-// run returns the errors by way, size of the platform and seed.
-func (x *experiment) run(seeds []uint64, number uint64) (out [][][]float64, err error) {
+// run returns the errors of a seed, by way and size of the platform.
+func (x *experiment) run(seed uint64) (out [][]float64, err error) {
 	sizes := x.m.Platform.Memory
 	for range whole {
-		out = append(out, values(len(sizes), len(seeds)))
+		out = append(out, make([]float64, len(sizes)))
 	}
-	for s, seed := range seeds {
-		for again := range uint64(repeats) {
-			key := rng.New(seed, "stepconf/whole").With(number).With(again)
-			law, err := x.fit(key.With(0))
+	var p steps.Player
+	for again := range uint64(repeats) {
+		key := rng.New(seed, "stepconf/whole").With(x.number).With(again)
+		law, err := x.fit(&p, key.With(0))
+		if err != nil {
+			return nil, err
+		}
+		delay, err := x.delays(&p, key.With(1))
+		if err != nil {
+			return nil, err
+		}
+		for k, mb := range sizes {
+			seen, err := x.measured(&p, mb, key.With(2))
 			if err != nil {
 				return nil, err
 			}
-			transfer, mapping, err := x.delays(key.With(1))
-			if err != nil {
-				return nil, err
-			}
-			for k, mb := range sizes {
-				mean, tail, err := x.measured(mb, key.With(2))
-				if err != nil {
-					return nil, err
-				}
-				compute := law.Seconds(x.jobs, float64(mb), x.cores())
-				for w, way := range whole {
-					moved, err := transfer[w].Predict(nil, []float64{4, 4})
-					if err != nil {
-						return nil, err
-					}
-					mapped, err := mapping[w].Predict(nil, []float64{several})
-					if err != nil {
-						return nil, err
-					}
-					seen := mean
-					if way.level > 0.5 {
-						seen = tail
-					}
-					out[w][k][s] += math.Abs((compute+2*moved[0]+mapped[0])/seen-1) / repeats
-				}
+			for w := range whole {
+				predicted := law.Seconds(x.jobs, float64(mb), x.cores()) + delay[w]
+				out[w][k] += math.Abs(predicted/seen[w]-1) / repeats
 			}
 		}
 	}
@@ -164,15 +162,15 @@ func (x *experiment) cores() float64 {
 	return float64(x.q)
 }
 
-// fit profiles the step with one warm instance's share at the five sizes, for its number of jobs.
-func (x *experiment) fit(key rng.Key) (memory.Pieces, error) {
+// fit profiles the step with warm instances at the five sizes, for its number of jobs.
+func (x *experiment) fit(p *steps.Player, key rng.Key) (memory.Pieces, error) {
 	var runs []memory.Job
 	for _, mb := range profiled {
 		option, err := x.option(int(mb))
 		if err != nil {
 			return memory.Pieces{}, err
 		}
-		r := x.player.Measure(x.m, 0, option, several, key)
+		r := p.Measure(x.m, 0, option, several, key)
 		runs = append(runs, memory.Job{Jobs: x.jobs, MB: mb, Q: x.cores(), Seconds: r.Seconds - r.Mapping - r.Transfer})
 	}
 	return memory.FitPieces(runs, x.m.Steps[0].Multicore, memory.Options{})
@@ -183,8 +181,8 @@ func (x *experiment) option(mb int) (int, error) {
 }
 
 // delays fits quantiles of a transfer over objects and MB, and of the mapping over cold instances, to recent invocations
-// of other steps; a model for each way.
-func (x *experiment) delays(key rng.Key) (transfer, mapping []*quantile.Model, err error) {
+// of other steps. It returns the step's mapping, download and upload together, in seconds, for each way.
+func (x *experiment) delays(p *steps.Player, key rng.Key) ([]float64, error) {
 	var objects, cold [][]float64
 	var moved, mapped []float64
 	for i := range uint64(invocations) {
@@ -193,42 +191,55 @@ func (x *experiment) delays(key rng.Key) (transfer, mapping []*quantile.Model, e
 		n := 1 + k.With(1).IntN(20)
 		option, err := x.movers[at].Pack(0, 1024, n, 1)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		r := x.player.Measure(x.movers[at], 0, option, 0, k.With(2))
+		r := p.Measure(x.movers[at], 0, option, 0, k.With(2))
 		share := math.Ceil(20 * float64(moves[at].Objects) / float64(n))
 		objects, moved = append(objects, []float64{share, moves[at].MB}), append(moved, r.Transfer)
 		cold, mapped = append(cold, []float64{float64(r.Cold)}), append(mapped, r.Mapping)
 	}
+	var out []float64
 	for _, way := range whole {
-		t, err := quantile.Fit(objects, moved, []float64{way.level}, quantile.Full())
+		transfer, err := predicted(objects, moved, way.level, []float64{4, 4})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		m, err := quantile.Fit(cold, mapped, []float64{way.level}, quantile.Full())
+		mapping, err := predicted(cold, mapped, way.level, []float64{several})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		transfer, mapping = append(transfer, t), append(mapping, m)
+		out = append(out, 2*transfer+mapping)
 	}
-	return transfer, mapping, nil
+	return out, nil
 }
 
-// measured are the mean of some cold runs of the step and the 90th percentile of more.
-func (x *experiment) measured(mb int, key rng.Key) (mean, tail float64, err error) {
+// predicted fits eq. 2 and asks it.
+func predicted(rows [][]float64, y []float64, level float64, row []float64) (float64, error) {
+	m, err := quantile.Fit(rows, y, []float64{level}, quantile.Full())
+	if err != nil {
+		return 0, err
+	}
+	out, err := m.Predict(nil, row)
+	if err != nil {
+		return 0, err
+	}
+	return out[0], nil
+}
+
+// measured are for each way what cold runs of the step took: the mean and the 90th percentile.
+func (x *experiment) measured(p *steps.Player, mb int, key rng.Key) ([2]float64, error) {
 	option, err := x.option(mb)
 	if err != nil {
-		return 0, 0, err
+		return [2]float64{}, err
 	}
 	var all []float64
+	mean := 0.0
 	for run := range uint64(tailRuns) {
-		all = append(all, x.player.Measure(x.m, 0, option, 0, key.With(run)).Seconds)
-	}
-	for _, t := range all {
-		mean += t / tailRuns
+		t := p.Measure(x.m, 0, option, 0, key.With(run)).Seconds
+		all, mean = append(all, t), mean+t/tailRuns
 	}
 	slices.Sort(all)
-	return mean, all[int(0.9*tailRuns)], nil
+	return [2]float64{mean, all[int(0.9*tailRuns)]}, nil
 }
 
 // below is the share in percent of cells with an error below a bound, and the largest; by seed.
@@ -259,17 +270,18 @@ func (e *estimated) tail(move int) float64 {
 }
 
 func (e *estimated) report(r *suite.Report) {
-	for i, t := range moves[:5] {
-		r.Row(suite.Row{Figure: "7", Quantity: fmt.Sprintf("%d objects of %g MB: P99 over P1 of the time", t.Objects, t.MB), Unit: "1",
-			Ours: number(e.tail(i)), Note: "the paper: several times between the fastest and the slowest"})
+	for _, i := range tails {
+		t := moves[i]
+		r.Row(suite.Row{Figure: "7", Quantity: fmt.Sprintf("%d × %g MB: P99 over P1 of the time", t.Objects, t.MB), Unit: "1",
+			Ours: eval.Number(e.tail(i)), Note: "the paper: several times between the fastest and the slowest"})
 	}
 	all, worst := 100.0, allError
 	for k, way := range whole {
 		share, most := e.below(k, mostError)
-		r.Measured(suite.Row{Figure: "17, whole steps", Quantity: "cells with an error below 4 %, " + way.name, Unit: "%", Paper: &all,
-			Note: "the paper: mostly"}, [][]float64{share})
-		r.Measured(suite.Row{Figure: "17, whole steps", Quantity: "largest error of a cell, " + way.name, Unit: "%", Paper: &worst,
-			Note: "the paper: below 8 %"}, [][]float64{most})
+		measured(r, suite.Row{Figure: "17, whole steps", Quantity: "cells with an error below 4 %, " + way.name, Unit: "%", Paper: &all,
+			Note: "the paper: mostly"}, share)
+		measured(r, suite.Row{Figure: "17, whole steps", Quantity: "largest error of a cell, " + way.name, Unit: "%", Paper: &worst,
+			Note: "the paper: below 8 %"}, most)
 	}
 	r.Figure(e.figure7())
 	r.Table(e.table(r))
@@ -312,13 +324,10 @@ func (e *estimated) table(r *suite.Report) table.Table {
 		for j, bySize := range byJobs {
 			row := []any{fitted[c].name, jobsOf[j]}
 			for _, bySeed := range bySize {
-				row = append(row, 100*r.Estimate([][]float64{bySeed}).At)
+				row = append(row, 100*estimate(r, bySeed).At)
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
 }
-
-// number is a row's value without an interval.
-func number(x float64) eval.Number { return eval.Number(x) }
