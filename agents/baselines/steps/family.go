@@ -9,12 +9,16 @@ import (
 // family is some plans of a whole workflow, from the cheapest to the fastest: points of its front of time and price.
 type family struct {
 	plans [][]int32 // per plan the place of each step's option in its menu
-	// after is per plan and step what the plan says of the time behind the step, on the path whose quantile is the largest:
-	// the mean, and the square of what the quantile is above it.
-	after  [][]float64
-	spread [][]float64
-	points [][]point // per step and option its own
+	// behind is per step and plan what the plan says of the time behind the step, ready the predicted quantile from the
+	// step's begin on, and running that behind it.
+	behind         [][]tail
+	ready, running [][]float64
+	points         [][]point // per step and option its own
+	active         []active  // scratch of a decision
 }
+
+// tail is a time on the path whose quantile is the largest: the mean, and the square of what the quantile is above it.
+type tail struct{ seconds, spread float64 }
 
 // mostPlans bounds a family.
 const mostPlans = 256
@@ -32,7 +36,8 @@ func newFamily(m *steps.Model, g graph, menus []menu, points [][]point) family {
 		plain[v] = staircase(plain[v])
 	}
 	all := newPlans(m, plain, gap)
-	f := family{points: points}
+	n := len(menus)
+	f := family{points: points, behind: make([][]tail, n), ready: make([][]float64, n), running: make([][]float64, n)}
 	front := all.some(g)
 	scale := mostPlans / math.Log(1e-9+front[len(front)-1].Seconds/front[0].Seconds)
 	last := math.Inf(1)
@@ -54,52 +59,70 @@ func newFamily(m *steps.Model, g graph, menus []menu, points [][]point) family {
 
 // add appends a plan.
 func (f *family) add(g graph, plan []int32) {
-	after, spread := make([]float64, len(plan)), make([]float64, len(plan))
-	for k := len(g.order) - 1; k >= 0; k-- {
-		v := g.order[k]
+	k := len(f.plans)
+	f.plans = append(f.plans, plan)
+	for v := range plan {
+		f.behind[v] = append(f.behind[v], tail{})
+	}
+	for i := len(g.order) - 1; i >= 0; i-- {
+		v := g.order[i]
 		longest := 0.0
 		for _, w := range g.next[v] {
-			p := &f.points[w][plan[w]]
-			a, s := after[w]+p.seconds, spread[w]+p.spread
-			if t := a + root(s); t > longest {
-				longest, after[v], spread[v] = t, a, s
+			p, b := &f.points[w][plan[w]], f.behind[w][k]
+			b = tail{b.seconds + p.seconds, b.spread + p.spread}
+			if t := b.seconds + root(b.spread); t > longest {
+				longest, f.behind[v][k] = t, b
 			}
 		}
+		p, b := &f.points[v][plan[v]], f.behind[v][k]
+		f.running[v] = append(f.running[v], b.seconds+root(b.spread))
+		f.ready[v] = append(f.ready[v], p.seconds+b.seconds+root(p.spread+b.spread))
 	}
-	f.plans = append(f.plans, plan)
-	f.after, f.spread = append(f.after, after), append(f.spread, spread)
+}
+
+// active is a step that is ready or runs.
+type active struct {
+	step  int
+	ready bool
+	// Of a running one the time at which its option is predicted to end, as the mean and the square of what the quantile is
+	// above it.
+	ends, spread float64
 }
 
 // decide returns the place of a step's option.
 func (f *family) decide(menus []menu, at *steps.Moment, slo float64, step int, chosen []int) int {
-	for k := range f.plans {
-		if f.keeps(at, slo, k, chosen) {
-			return f.slowest(menus[step], step, k, slo-at.Now)
+	f.active = f.active[:0]
+	for v, state := range at.State {
+		switch {
+		case state == steps.Ready:
+			f.active = append(f.active, active{step: v, ready: true})
+		case state == steps.Running && chosen[v] >= 0:
+			p := &f.points[v][chosen[v]]
+			f.active = append(f.active, active{step: v, ends: at.Begun[v] + p.seconds, spread: p.spread})
 		}
 	}
-	return f.slowest(menus[step], step, len(f.plans)-1, slo-at.Now)
+	k := 0
+	for k < len(f.plans)-1 && !f.keeps(at.Now, slo, k) {
+		k++
+	}
+	return f.slowest(menus[step], step, k, slo-at.Now)
 }
 
 // keeps reports whether a plan ends within the limit from where the request is.
-func (f *family) keeps(at *steps.Moment, slo float64, k int, chosen []int) bool {
-	plan, after, spread := f.plans[k], f.after[k], f.spread[k]
-	for v, state := range at.State {
-		switch state {
-		case steps.Ready:
-			p := &f.points[v][plan[v]]
-			if at.Now+p.seconds+after[v]+root(p.spread+spread[v]) > slo {
+func (f *family) keeps(now, slo float64, k int) bool {
+	for i := range f.active {
+		a := &f.active[i]
+		v := a.step
+		if a.ready {
+			if now+f.ready[v][k] > slo {
 				return false
 			}
-		case steps.Running:
-			if chosen[v] < 0 {
-				continue
-			}
-			// A step that runs longer than was predicted may end at any time.
-			p := &f.points[v][chosen[v]]
-			ran := at.Now - at.Begun[v]
-			if max(at.Now+after[v]+root(spread[v]), at.Now+p.seconds-ran+after[v]+root(p.spread+spread[v])) > slo {
-				return false
-			}
+			continue
+		}
+		// A step that runs longer than was predicted may end at any time.
+		b := f.behind[v][k]
+		if max(now+f.running[v][k], a.ends+b.seconds+root(a.spread+b.spread)) > slo {
+			return false
 		}
 	}
 	return true
@@ -107,10 +130,10 @@ func (f *family) keeps(at *steps.Moment, slo float64, k int, chosen []int) bool 
 
 // slowest returns the cheapest option of a step that leaves a plan its time, the fastest where there is none.
 func (f *family) slowest(l menu, step, k int, left float64) int {
-	after, spread := f.after[k][step], f.spread[k][step]
+	b := f.behind[step][k]
 	for i := len(l) - 1; i > 0; i-- {
 		p := &f.points[step][i]
-		if p.seconds+after+root(p.spread+spread) <= left {
+		if p.seconds+b.seconds+root(p.spread+b.spread) <= left {
 			return i
 		}
 	}

@@ -17,6 +17,12 @@ const (
 	Joined = "joined" // as printed: v_k is part of G', and G' has ended by τ_k − s_k
 )
 
+// Where a decision searches.
+const (
+	OnFront  = "front"
+	AmongAll = "all"
+)
+
 // StepConfConfig configures [StepConf].
 type StepConfConfig struct {
 	// Quantile is that of the predicted times (ω).
@@ -26,6 +32,9 @@ type StepConfConfig struct {
 	Eq13 string `yaml:"eq13" json:"eq13" oneof:"least|published"`
 	// Joins says when a side branch must have ended: before the step at which it joins the critical path, or as printed.
 	Joins string `yaml:"joins" json:"joins" oneof:"before|joined"`
+	// Search says among which configurations a decision searches: those on the step's front, which is a record of the best
+	// ones (StepConf, §4.3), or anew among all that the platform allows, as Algorithm 1 is printed.
+	Search string `yaml:"search" json:"search" oneof:"front|all"`
 	// Instances and Processes hold the parallelism between and within functions fixed; 0 decides it for each step.
 	Instances int `yaml:"instances" json:"instances" range:"[0,1000]"`
 	Processes int `yaml:"processes" json:"processes" range:"[0,64]"`
@@ -33,7 +42,7 @@ type StepConfConfig struct {
 
 // DefaultStepConf decides memory and both kinds of parallelism by 90th percentiles (StepConf).
 func DefaultStepConf() StepConfConfig {
-	return StepConfConfig{Quantile: 0.9, Eq13: Least, Joins: Before}
+	return StepConfConfig{Quantile: 0.9, Eq13: Least, Joins: Before, Search: OnFront}
 }
 
 // DefaultInter has one process an instance (StepConf-Inter).
@@ -86,6 +95,9 @@ type critical struct {
 	platform *steps.Platform
 	menus    []menu
 	weight   []float64 // t(θ*)
+	// Where all is searched: of each step's configurations the times and prices, and what they are.
+	seconds, usd [][]float64
+	codes        [][]int
 }
 
 // NewStepConf returns the decider.
@@ -104,8 +116,30 @@ func newCritical(m *steps.Model, c *StepConfConfig, weigh func(*steps.Model, int
 		l := newMenu(m, i, c.parallelism(), c.Quantile)
 		t.menus = append(t.menus, l)
 		t.weight = append(t.weight, weigh(m, i, l))
+		if c.Search == AmongAll {
+			t.list(m, i, c)
+		}
 	}
 	return t
+}
+
+// list lists all configurations of a step.
+func (t *critical) list(m *steps.Model, step int, c *StepConfConfig) {
+	var seconds, usd []float64
+	var codes []int
+	for _, o := range c.all(m, step) {
+		seconds = append(seconds, m.Seconds(step, o.code, c.Quantile, 0))
+		usd, codes = append(usd, o.option.USD), append(codes, o.code)
+	}
+	t.seconds, t.usd, t.codes = append(t.seconds, seconds), append(t.usd, usd), append(t.codes, codes)
+}
+
+// all are the configurations of a step that the platform allows, with the parallelism that is held fixed.
+func (c *StepConfConfig) all(m *steps.Model, step int) []choice {
+	if c.parallelism() == (Parallelism{}) {
+		return everything(m, step)
+	}
+	return c.parallelism().allows(m, step)
 }
 
 // effective returns t(θ*) of a step (eq. 13). The least product is on the step's front; the greatest is anywhere.
@@ -119,12 +153,8 @@ func (c *StepConfConfig) effective(m *steps.Model, step int, l menu) float64 {
 		}
 		return best.seconds
 	}
-	all := Parallelism{c.Instances, c.Processes}.allows(m, step)
-	if c.parallelism() == (Parallelism{}) {
-		all = everything(m, step)
-	}
 	var seconds, most float64
-	for _, o := range all {
+	for _, o := range c.all(m, step) {
 		t := m.Seconds(step, o.code, c.Quantile, 0)
 		if x := float64(o.option.USD * t); x > most {
 			seconds, most = t, x
@@ -152,6 +182,9 @@ func (s *StepConf) Decide(at *steps.Moment, step int) int {
 	l := s.menus[step]
 	if anyWarm(at, step) {
 		return l[l.warmed(s.platform, at, step, limit)].code
+	}
+	if s.codes != nil {
+		return s.codes[step][search(s.seconds[step], s.usd[step], limit)]
 	}
 	return l.within(limit).code // 10
 }
@@ -192,6 +225,9 @@ func (s *StepConf) longestPath(step int) float64 {
 	}
 	for k := len(s.order) - 1; k >= 0; k-- {
 		if v := s.order[k]; s.inside[v] {
+			if s.codes != nil && s.config.Eq13 == Least {
+				s.weight[v] = s.seconds[v][effective(s.seconds[v], s.usd[v])] // 5, 6
+			}
 			rest := 0.0
 			for _, w := range s.next[v] {
 				if s.inside[w] {
@@ -255,4 +291,32 @@ func (s *StepConf) side(limit, tail float64) {
 		}
 	}
 	s.last += n
+}
+
+// search returns the place of the cheapest configuration of less than a limit, of the fastest where there is none.
+func search(seconds, usd []float64, limit float64) int {
+	best, fastest := -1, 0
+	for i, t := range seconds {
+		if t < limit && (best < 0 || usd[i] < usd[best]) {
+			best = i
+		}
+		if t < seconds[fastest] {
+			fastest = i
+		}
+	}
+	if best < 0 {
+		return fastest
+	}
+	return best
+}
+
+// effective returns the place of the configuration with the least product of time and price (eq. 13).
+func effective(seconds, usd []float64) int {
+	best, least := 0, float64(seconds[0]*usd[0])
+	for i, t := range seconds {
+		if x := float64(t * usd[i]); x < least {
+			best, least = i, x
+		}
+	}
+	return best
 }
