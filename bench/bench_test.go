@@ -60,7 +60,7 @@ func TestBenchmarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "graph": 2, "env": 1,
-		"sim": 2, "scale": 1, "plan": 7, "decide": 20}
+		"sim": 2, "scale": 1, "plan": 7, "decide": 24}
 	for _, b := range All() {
 		n, o := 0, o
 		if b.Name == "scale" {

@@ -47,7 +47,10 @@ type timed struct {
 }
 
 func deciders(shape string) []timed {
+	anew := rules.DefaultStepConf()
+	anew.Search = rules.AmongAll
 	all := []timed{
+		{"Algorithm 1 anew", func() (steps.Decider, error) { return rules.NewStepConf(anew) }}, // among all configurations
 		{"Algorithm 1", func() (steps.Decider, error) { return rules.NewStepConf(rules.DefaultStepConf()) }},
 		{"replan", func() (steps.Decider, error) { return rules.NewReplan(rules.DefaultReplan()) }},
 		{"lookahead", func() (steps.Decider, error) { return rules.NewLookahead(rules.DefaultLookahead()) }},

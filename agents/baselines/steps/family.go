@@ -15,6 +15,7 @@ type family struct {
 	ready, running [][]float64
 	points         [][]point // per step and option its own
 	active         []active  // scratch of a decision
+	last           int       // the plan that was followed
 }
 
 // tail is a time on the path whose quantile is the largest: the mean, and the square of what the quantile is above it.
@@ -101,11 +102,31 @@ func (f *family) decide(menus []menu, at *steps.Moment, slo float64, step int, c
 			f.active = append(f.active, active{step: v, ends: at.Begun[v] + p.seconds, spread: p.spread})
 		}
 	}
-	k := 0
-	for k < len(f.plans)-1 && !f.keeps(at.Now, slo, k) {
+	f.last = f.cheapest(at.Now, slo, f.last)
+	return f.slowest(menus[step], step, f.last, slo-at.Now)
+}
+
+// patience is after how many plans in a row that do not keep the limit no cheaper one is looked for.
+const patience = 8
+
+// cheapest returns the cheapest plan that ends within the limit, the fastest where there is none. It searches from a plan
+// on: that of the decision before is near.
+func (f *family) cheapest(now, slo float64, from int) int {
+	best, failed := -1, 0
+	for k := from; k >= 0 && failed < patience; k-- {
+		failed++
+		if f.keeps(now, slo, k) {
+			best, failed = k, 0
+		}
+	}
+	if best >= 0 {
+		return best
+	}
+	k := from
+	for k < len(f.plans)-1 && !f.keeps(now, slo, k) {
 		k++
 	}
-	return f.slowest(menus[step], step, k, slo-at.Now)
+	return k
 }
 
 // keeps reports whether a plan ends within the limit from where the request is.
@@ -128,14 +149,25 @@ func (f *family) keeps(now, slo float64, k int) bool {
 	return true
 }
 
-// slowest returns the cheapest option of a step that leaves a plan its time, the fastest where there is none.
+// slowest returns the cheapest option of a step that leaves a plan its time, the fastest where there is none. Mostly it is
+// that of the plan or one a little slower.
 func (f *family) slowest(l menu, step, k int, left float64) int {
 	b := f.behind[step][k]
-	for i := len(l) - 1; i > 0; i-- {
+	fits := func(i int) bool {
 		p := &f.points[step][i]
-		if p.seconds+b.seconds+root(p.spread+b.spread) <= left {
-			return i
-		}
+		return p.seconds+b.seconds+root(p.spread+b.spread) <= left
 	}
-	return 0
+	i := int(f.plans[k][step])
+	if fits(i) {
+		for j := i + 1; j < len(l) && j <= i+patience; j++ {
+			if fits(j) {
+				i = j
+			}
+		}
+		return i
+	}
+	for i > 0 && !fits(i) {
+		i--
+	}
+	return i
 }

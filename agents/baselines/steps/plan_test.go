@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -420,5 +421,34 @@ func TestCrossing(t *testing.T) {
 		if !ok || best.Seconds > factor*m.Fastest*(1+1e-9) || best.USD > usd*(1+1e-9) {
 			t.Errorf("limit %g: %+v, Algorithm 1 pays %g", factor, best, usd)
 		}
+	}
+}
+
+// BenchmarkAlgorithm1 is the first decision of a chain of 16 steps with 2,278 configurations each, searched anew: the
+// weights of all steps, the path, and the cheapest configuration.
+func BenchmarkAlgorithm1(b *testing.B) {
+	a := steps.App{Name: "wide"}
+	var names []string
+	for i := range 16 {
+		names = append(names, string(rune('a'+i)))
+		a.Steps = append(a.Steps, steps.StepConfig{Name: names[i], Tasks: 300, Law: steps.Law{A: 0.5 + 0.1*float64(i), B: 0.05}})
+	}
+	a.Workflow = workflow.New(a.Name, workflow.Chain(names...))
+	w := compiled(b, a)
+	c := DefaultStepConf()
+	c.Search = AmongAll
+	s, err := NewStepConf(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	at := moment(w.m)
+	s.Begin(w.m, 1.5*w.m.Fastest, 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Begin(w.m, 1.5*w.m.Fastest, 0)
+		s.Decide(at, w.m.Flow.Entry())
+	}
+	if n := len(w.m.Full(0)); n < 1980 {
+		b.Errorf("a step has %d configurations, want 1,980 at least", n)
 	}
 }
