@@ -178,6 +178,9 @@ func (b *bootstrap) draw(stream *rng.Stream) {
 		b.total += float64(len(g))
 	}
 	for _, rows := range b.rows {
+		if len(rows) == 1 { // so that what is drawn does not depend on how many methods there are
+			continue
+		}
 		clear(rows)
 		for range rows {
 			rows[stream.IntN(len(rows))]++
