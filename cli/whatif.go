@@ -16,14 +16,16 @@ import (
 func whatifCommand() *cobra.Command {
 	var q whatif.Request
 	var k configs.Machine
+	var j configs.Job
 	var front, plot, load, orchestration string
 	var asJSON, asYAML bool
 	c := &cobra.Command{
 		Use:   "whatif APP",
 		Short: "Find the memory size and model variant of every function of an application, under constraints",
 		Long: `Find the best configuration of a serverless application: the memory size and the model variant of each function. APP is
-an application's file (docs/applications.md says what it has), app1 to app6, or a state machine of AWS Step Functions
-(Amazon States Language, JSON) with measured runs of its functions in --profiles.
+an application's file (docs/applications.md says what it has), app1 to app6, a state machine of AWS Step Functions
+(Amazon States Language, JSON) with measured runs of its functions in --profiles, or a file of jobs of stages
+(docs/workflows.md), of which --job names one: each stage's number of executors is then found.
 
 Without an option the ends of what is possible are printed. With constraints the answer is the exact optimum, not a
 heuristic's: the cheapest configuration within --latency or --p95, the fastest within --budget, the most accurate
@@ -46,7 +48,8 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
   stoker whatif app.yaml --p95 40 --load load.yaml --measured
   stoker whatif app4 --latency 15 --accuracy 1 --load azure2019
   stoker whatif app4 --yaml > app.yaml
-  stoker whatif machine.asl.json --profiles data.csv --facts facts.yaml --plot front.png`,
+  stoker whatif machine.asl.json --profiles data.csv --facts facts.yaml --plot front.png
+  stoker whatif tpch_dags_summary.json --job tpch-9-2g --latency 30`,
 		Args: args(1, 1, "an application's file, or app1 to app6,"),
 		RunE: func(c *cobra.Command, a []string) error {
 			if err := readLoad(&q, load); err != nil {
@@ -61,7 +64,7 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 				}
 			}
 			k.Orchestration = bill.Orchestration(orchestration)
-			m, err := openApp(a[0], k)
+			m, err := openApp(a[0], k, j)
 			if err != nil {
 				return usage("%w", err)
 			}
@@ -121,12 +124,24 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 	fl.StringVar(&plot, "plot", "", "file for the figure of the trade-offs (.png, .svg or .pdf), with a CSV beside it")
 	fl.StringVar(&k.Profiles, "profiles", "", "CSV file of measured runs of a state machine's functions: function, memory, ms")
 	fl.StringVar(&k.Facts, "facts", "", "YAML file of a state machine's probabilities, items and waits")
+	fl.StringVar(&j.Name, "job", "", "job of a file of jobs of stages, such as tpch-9-2g")
+	fl.Float64Var(&j.ExecutorMB, "executor-mb", 1024, "memory of an executor of a job's stages")
 	fl.BoolVar(&k.Percent, "percent", false, "read a state machine's choices that compare a number as percentages")
-	fl.StringVar(&k.Tariff, "tariff", variants.Lambda, "prices of a state machine's functions: lambda, lambda100 or table")
+	fl.StringVar(&k.Tariff, "tariff", variants.Lambda, "prices of a state machine's functions, or a job's executors: lambda, lambda100 or table")
 	fl.StringVar(&orchestration, "orchestration", string(bill.Standard),
 		"what a state machine's transitions cost: none, standard or express")
 	fl.BoolVar(&asYAML, "yaml", false, "print the application's file instead, to start one from")
 	fl.BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	_ = c.RegisterFlagCompletionFunc("job", func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(a) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, err := configs.JobNames(a[0])
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
 	completeWords(c, "objective", "time", "cost", "accuracy")
 	completeWords(c, "tariff", variants.Lambda, variants.Lambda100, variants.Table)
 	completeWords(c, "orchestration", string(bill.None), string(bill.Standard), string(bill.Express))
@@ -163,8 +178,15 @@ func writeFront(ctx context.Context, m *variants.Model, q whatif.Request, r *wha
 	return files, nil
 }
 
-// openApp reads an application's file or a state machine.
-func openApp(path string, k configs.Machine) (*variants.Model, error) {
+// openApp reads an application's file, a state machine or a job.
+func openApp(path string, k configs.Machine, j configs.Job) (*variants.Model, error) {
+	if configs.IsJobs(path) {
+		j.Tariff = k.Tariff
+		return configs.ReadJob(path, j)
+	}
+	if j.Name != "" {
+		return nil, fmt.Errorf("--job: %s has no jobs of stages", path)
+	}
 	if configs.IsMachine(path) {
 		return configs.ReadMachine(path, k)
 	}

@@ -178,18 +178,7 @@ func (b *builder) place(m *Machine, prefix string, depth int) (entry int, ends [
 			}
 		case Task:
 			if f := s.failing(b.o); f.again+f.caught > 0 {
-				good := len(b.nodes)
-				if s.Next != "" {
-					good = meet(s.Next)
-				} else { // a node that only leads on
-					b.nodes = append(b.nodes, node{name: prefix + s.Name + " (done)", state: &State{Name: s.Name, Type: Succeed}})
-					ends = append(ends, good)
-				}
-				caught := good
-				if f.caught > 0 {
-					caught = meet(s.Catch)
-				}
-				b.fails(i, prefix, f, good, caught)
+				ends = append(ends, b.fails(i, prefix, f, meet)...)
 				continue
 			}
 		case Map:
@@ -218,10 +207,22 @@ func (b *builder) place(m *Machine, prefix string, depth int) (entry int, ends [
 	return entry, ends, nil
 }
 
-// fails has node i lead to another try, to the node after a run that ends well, and to the one after the last failure.
-func (b *builder) fails(i int, prefix string, f failing, good, caught int) {
-	again := i
-	if s := b.nodes[i].state; f.again > 0 && f.wait > 0 {
+// fails has node i lead to another try, to the node after a run that ends well, and to the one after the last failure. It
+// returns the node that ends the part of the machine, if there is one. meet returns the node of a state.
+func (b *builder) fails(i int, prefix string, f failing, meet func(name string) int) (ends []int) {
+	s := b.nodes[i].state
+	good := len(b.nodes)
+	if s.Next != "" {
+		good = meet(s.Next)
+	} else { // a node that only leads on
+		b.nodes = append(b.nodes, node{name: prefix + s.Name + " (done)", state: &State{Name: s.Name, Type: Succeed}})
+		ends = []int{good}
+	}
+	again, caught := i, good
+	if f.caught > 0 {
+		caught = meet(s.Catch)
+	}
+	if f.again > 0 && f.wait > 0 {
 		w := b.waits[s]
 		if w == nil {
 			w = &State{Name: s.Name + " (before a retry)", Type: Wait, Line: s.Line, Seconds: f.wait}
@@ -245,6 +246,7 @@ func (b *builder) fails(i int, prefix string, f failing, good, caught int) {
 	if f.caught > 0 {
 		n.alts = append(n.alts, way{caught, (1 - f.again) * f.caught})
 	}
+	return ends
 }
 
 // items adds what a Map state, node i, does with each item, and returns the last nodes.
