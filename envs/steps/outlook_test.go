@@ -96,7 +96,7 @@ func TestLevelsBalance(t *testing.T) {
 	}
 }
 
-// The probability of a miss is that of normal times: by simulation, at every option of the first step.
+// The probability of a miss is that of normal times, of which later decisions make up for a part: by simulation, at every option of the first step.
 func TestOutlookLate(t *testing.T) {
 	m := compiled(t, "chain")
 	var o Outlook
@@ -112,7 +112,7 @@ func TestOutlookLate(t *testing.T) {
 			if math.Abs(o.rest[k]-p.Rest) > 0 {
 				continue
 			}
-			sd := math.Sqrt(option.variance() + plan.afterVariance[m.Flow.Entry()])
+			sd := math.Sqrt(option.variance() + recourse*plan.afterVariance[m.Flow.Entry()])
 			mean := option.Mean + plan.after[m.Flow.Entry()]
 			late := 0.0
 			const n = 20_000
