@@ -45,8 +45,8 @@ func (f *fft) forward(x []float64) []complex128 {
 	out[0], out[m] = complex(real(z[0])+imag(z[0]), 0), complex(real(z[0])-imag(z[0]), 0)
 	for k := 1; k <= m/2; k++ {
 		a, b := z[k], z[m-k]
-		even := complex((real(a)+real(b))/2, (imag(a)-imag(b))/2)
-		odd := times(complex((imag(a)+imag(b))/2, (real(b)-real(a))/2), f.whole[k])
+		even := complex(float64((real(a)+real(b))/2), float64((imag(a)-imag(b))/2))
+		odd := times(complex(float64((imag(a)+imag(b))/2), float64((real(b)-real(a))/2)), f.whole[k])
 		out[k] = even + odd
 		out[m-k] = complex(real(even)-real(odd), imag(odd)-imag(even))
 	}
@@ -63,9 +63,9 @@ func (f *fft) inverse(x []float64, c []complex128) {
 	z[0] = complex((real(c[0])+real(c[m]))/2, (real(c[m])-real(c[0]))/2)
 	for k := 1; k <= m/2; k++ {
 		a, b := c[k], c[m-k]
-		even := complex((real(a)+real(b))/2, (imag(a)-imag(b))/2)
+		even := complex(float64((real(a)+real(b))/2), float64((imag(a)-imag(b))/2))
 		w := f.whole[k]
-		odd := times(complex((real(a)-real(b))/2, (imag(a)+imag(b))/2), complex(real(w), -imag(w)))
+		odd := times(complex(float64((real(a)-real(b))/2), float64((imag(a)+imag(b))/2)), complex(real(w), -imag(w)))
 		z[k] = complex(real(even)-imag(odd), -(imag(even) + real(odd)))
 		z[m-k] = complex(real(even)+imag(odd), imag(even)-real(odd))
 	}
