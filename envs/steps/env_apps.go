@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -36,9 +37,8 @@ type entry struct {
 	ahead        *ahead // by what is known
 	cheapest     *ahead // as it is
 
-	solving  sync.Once      // of what the exact oracle needs
-	front    frontier.Front // ascending by time
-	unsolved error
+	solving sync.Mutex
+	solved  map[float64]float64 // answers of the exact oracle, by SLO
 }
 
 // shelves are those in use, by configuration: the copies of an environment share one, for making a workflow takes a
@@ -204,27 +204,42 @@ func (s *shelf) oracle(n *entry, slo float64) (float64, error) {
 	if s.config.Oracle == Relaxed {
 		return n.cheapest.relaxed(slo), nil
 	}
-	n.solving.Do(n.solve)
-	if n.unsolved != nil {
-		return 0, n.unsolved
+	n.solving.Lock()
+	defer n.solving.Unlock()
+	if usd, ok := n.solved[slo]; ok {
+		return usd, nil
 	}
-	if p, ok := n.front.Cheapest(slo); ok {
-		return p.USD, nil
+	usd, err := n.least(slo)
+	if err != nil {
+		return 0, err
 	}
-	return n.front[0].USD, nil
+	if n.solved == nil || len(n.solved) >= mostSolved {
+		n.solved = map[float64]float64{}
+	}
+	n.solved[slo] = usd
+	return usd, nil
 }
 
-// solve finds the exact front.
-func (n *entry) solve() {
+// mostSolved is how many answers of the exact oracle a workflow keeps.
+const mostSolved = 4096
+
+// least returns the least price at which a request keeps an SLO at P90; that of the fastest options where none does.
+func (n *entry) least(slo float64) (float64, error) {
 	p := frontier.Problem{Flow: n.truth.Flow}
-	for _, options := range n.truth.Options {
+	var quickest float64
+	for s, options := range n.truth.Options {
 		var list []frontier.Option
 		for _, o := range options {
 			list = append(list, frontier.Option{Seconds: o.P90, USD: o.USD})
 		}
 		p.Options = append(p.Options, list)
+		quickest += float64(n.truth.Runs[s] * options[0].USD)
 	}
-	n.front, n.unsolved = frontier.Exact(context.Background(), p)
+	answer, err := frontier.Cheapest(context.Background(), p, slo)
+	if errors.Is(err, frontier.ErrNone) {
+		return quickest, nil
+	}
+	return answer.USD, err
 }
 
 // drawn returns a value of a range, evenly in its logarithm.

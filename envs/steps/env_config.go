@@ -54,8 +54,9 @@ type EnvConfig struct {
 	// Idle is the price in USD of a GB of an idle prewarmed instance for a second. The default is AWS Lambda's price of
 	// provisioned concurrency in us-east-1; what it keeps warm by itself it does not bill, which is 0.
 	Idle float64 `yaml:"idle" json:"idle" range:"[0,1]"`
-	// Oracle is what prices are compared with: exact is the cheapest configuration of all that keeps the SLO at P90,
-	// relaxed one near it on chains, which is found at once.
+	// Oracle is what prices are compared with: exact is the cheapest configuration of all that keeps the SLO at P90, which
+	// takes up to seconds a request; relaxed is within about 1 % of it on chains and at most some 20 % dearer where paths
+	// cross, and is found at once.
 	Oracle string `yaml:"oracle" json:"oracle" oneof:"relaxed|exact"`
 }
 
