@@ -17,9 +17,11 @@ const ID = "stoker/Variants-v1"
 // means does not depend on the other agents.
 //
 // The reward, by default the same for all agents, is −10 times what the plan loses at the objective against the plan of
-// the relaxed problem, as a share and at most 1; less a penalty (10), and 10 times the share by which it is missed, at
-// most 1, for each constraint that is missed. Where one is missed nothing is gained at the objective: it is easy to be
-// cheaper than the best plan that keeps a latency, by missing it.
+// the relaxed problem, as a share and at most 1; less, for each constraint that is missed, a penalty (10), of which
+// constraints missed by less than 5 % cost a part, and 10 times the share by which it is missed, at most 1. Where one is
+// missed nothing is gained at the objective: it is easy to be cheaper than the best plan that keeps a latency, by missing
+// it. A penalty that grows from nothing tells agents near a bound which way it lies; the best that an imprecise policy
+// can do then is to miss about one constraint in twenty.
 type Env struct {
 	shelf *shelf
 	spec  *envs.Spec
@@ -242,8 +244,12 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	return nil
 }
 
-// oversteps is how much more than the penalty a missed constraint costs in reward where much is missing.
-const oversteps = 10
+// oversteps is how much more than the penalty a missed constraint costs in reward where much is missing, slightly the
+// share by which one is missed from which on it costs all of the penalty.
+const (
+	oversteps = 10
+	slightly  = 0.05
+)
 
 // credit gives the agents their rewards for the plan, which is worth reward.
 func (e *Env) credit(reward float64, to []float32) {
@@ -264,7 +270,7 @@ func (e *Env) reward(got Outcome) float64 {
 	reward, kept := 0.0, true
 	miss := func(keeps bool, by float64) {
 		if !keeps {
-			reward -= e.shelf.config.Penalty + float64(oversteps*min(by, 1))
+			reward -= float64(e.shelf.config.Penalty*min(by/slightly, 1)) + float64(oversteps*min(by, 1))
 			kept = false
 		}
 	}

@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -90,7 +91,7 @@ func TestMeasuringChangesNothing(t *testing.T) {
 	}
 }
 
-// A plan that misses a constraint is worth less than any that keeps them, however much it gains at the objective.
+// A plan that misses a constraint gains nothing by what it has of the objective, and loses the more the further it misses.
 func TestMissingGainsNothing(t *testing.T) {
 	c := fewApps()
 	c.Objective = string(Cost)
@@ -110,8 +111,13 @@ func TestMissingGainsNothing(t *testing.T) {
 			continue
 		}
 		missed++
-		if r := e.reward(out); r > -c.Penalty {
-			t.Errorf("seed %d: %+v misses %+v and is worth %g, want at most %g", seed, out, w.problem, r, -c.Penalty)
+		by := out.Seconds/w.problem.Latency - 1
+		if out.Accuracy < w.problem.Accuracy*(1-1e-9) {
+			continue // two constraints, and their costs add up
+		}
+		want := -10*min(by/0.05, 1) - 10*min(by, 1)
+		if r := e.reward(out); math.Abs(r-want) > 1e-9 {
+			t.Errorf("seed %d: %+v misses %+v by %g and is worth %g, want %g", seed, out, w.problem, by, r, want)
 		}
 	}
 	if missed < 5 {

@@ -42,7 +42,7 @@ func Shorts() []Short {
 		train("deeprm-book", "placement/deeprm-book", 150_000, 2, deepRMRivals...),
 		train("deeprm-dqn", "placement/deeprm-dqn", 20_000, 2, deepRMRivals...),
 		train("variants-each", "variants/each-reinforce", 4000, 1, "linear"),
-		train("variants-once", "variants/once-attmf", 3000, 1, "random"),
+		train("variants-once", "variants/once-attmf", 1200, 1, "random"),
 		train("variants-served", "variants/served-reinforce", 2000, 1, "linear"),
 		train("hops-pba", "pricing/hops-pba", 200, 1, "spss"),
 		train("hops-pricer", "pricing/hops-pricer", 1000, 1, "pba", "spss"),
