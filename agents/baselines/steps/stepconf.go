@@ -76,12 +76,14 @@ type StepConf struct {
 	// The global cache: of each step the sub-graph that it is in, the time by which that ends, and (where joins are read as
 	// printed) the weight of the step that comes after it.
 	group []int
+	sets  [][]bool // of each sub-graph its steps; a step can be in several
 	limit []float64
 	tail  []float64
-	last  int // the greatest number of a sub-graph
+	last  int // the greatest number of a sub-graph, -1 before the first
 	// Scratch of one decision.
 	inside, onPath []bool
 	longest        []float64
+	numbers        []int // per place of the path that of the sub-graph which leads to it
 	exit           []int // of a step beside the path the place of the first step of the path that it leads to
 	path           []int
 	share, begin   []float64 // of each step of the path its sub-SLO, and when it is to begin
@@ -170,10 +172,15 @@ func (s *StepConf) Begin(m *steps.Model, slo, _ float64) {
 	s.group, s.limit, s.tail = resized(s.group, n), resized(s.limit, n), resized(s.tail, n)
 	s.inside, s.onPath, s.longest = resized(s.inside, n), resized(s.onPath, n), resized(s.longest, n)
 	s.exit, s.share, s.begin, s.path = resized(s.exit, n), resized(s.share, n), resized(s.begin, n+1), resized(s.path, n)[:0]
+	s.numbers = resized(s.numbers, n+1)
 	for i := range n {
 		s.group[i], s.limit[i], s.tail[i] = 0, slo, 0
 	}
-	s.last = 0
+	s.last = -1
+	whole := s.sets[s.newSet()]
+	for i := range whole {
+		whole[i] = true
+	}
 }
 
 // Decide implements [steps.Decider]. The numbers are the lines of Algorithm 1.
@@ -202,11 +209,22 @@ func (s *StepConf) divide(step int, now float64) float64 {
 	}
 	s.due = now + s.share[0]
 	s.side(limit, tail) // 11 to 16
-	s.last++            // 17 to 19
+	rest := s.newSet()  // 17 to 19
 	for _, v := range s.path[1:] {
-		s.group[v], s.limit[v], s.tail[v] = s.last, limit, tail
+		s.sets[rest][v] = true
+		s.group[v], s.limit[v], s.tail[v] = rest, limit, tail
 	}
 	return s.share[0]
+}
+
+// newSet adds an empty sub-graph to the cache and returns its number.
+func (s *StepConf) newSet() int {
+	if s.last++; s.last == len(s.sets) {
+		s.sets = append(s.sets, nil)
+	}
+	s.sets[s.last] = resized(s.sets[s.last], len(s.weight))
+	clear(s.sets[s.last])
+	return s.last
 }
 
 // longestPath finds the critical path of the sub-graph that starts at a step, and returns its length.
@@ -214,13 +232,13 @@ func (s *StepConf) longestPath(step int) float64 {
 	clear(s.inside)
 	clear(s.onPath)
 	s.inside[step] = true
-	g := s.group[step]
+	set := s.sets[s.group[step]]
 	for _, v := range s.order {
 		if !s.inside[v] {
 			continue
 		}
 		for _, w := range s.next[v] {
-			s.inside[w] = s.inside[w] || s.group[w] == g
+			s.inside[w] = s.inside[w] || set[w]
 		}
 	}
 	for k := len(s.order) - 1; k >= 0; k-- {
@@ -277,12 +295,19 @@ func (s *StepConf) side(limit, tail float64) {
 		begin -= s.share[k]
 		s.begin[k] = begin
 	}
+	for k := range s.numbers[:n+1] {
+		s.numbers[k] = -1
+	}
 	for _, v := range s.order {
 		if !s.inside[v] || s.onPath[v] {
 			continue
 		}
 		k := s.exit[v]
-		s.group[v], s.limit[v], s.tail[v] = s.last+k, s.begin[k], 0
+		if s.numbers[k] < 0 {
+			s.numbers[k] = s.newSet()
+		}
+		s.group[v], s.limit[v], s.tail[v] = s.numbers[k], s.begin[k], 0
+		s.sets[s.numbers[k]][v] = true
 		switch {
 		case k == n:
 			s.tail[v] = tail
@@ -290,7 +315,6 @@ func (s *StepConf) side(limit, tail float64) {
 			s.tail[v] = s.weight[s.path[k]]
 		}
 	}
-	s.last += n
 }
 
 // search returns the place of the cheapest configuration of less than a limit, of the fastest where there is none.

@@ -185,3 +185,35 @@ func TestSearchAll(t *testing.T) {
 		}
 	}
 }
+
+// A step that two branches lead to stays in the sub-graph of each: when the one has begun, the other still leaves it time.
+func TestStepConfShared(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	app := steps.App{Name: "shared", Platform: steps.AWS, Workflow: workflow.New("shared", workflow.Fork("a", "b", "c", "e"),
+		workflow.Join("d", "b", "c"), workflow.Join("f", "d", "e"))}
+	for _, n := range names {
+		a := 1.0
+		if n == "e" {
+			a = 4 // the critical path is a, e, f
+		}
+		app.Steps = append(app.Steps, steps.StepConfig{Name: n, Tasks: 20, Law: steps.Law{A: a, B: 0.05, Fixed: 0.1}})
+	}
+	m, err := app.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewStepConf(DefaultStepConf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := map[string]int{}
+	for v := range m.NumSteps() {
+		number[m.Flow.NodeName(v)] = v
+	}
+	s.Begin(m, 2*m.Fastest, 0)
+	begin := s.divide(number["a"], 0)
+	first, second := s.divide(number["b"], begin), s.divide(number["c"], begin)
+	if first != second || !(first > 0) {
+		t.Errorf("of two equal branches the one gets %g s and the other %g", first, second)
+	}
+}
