@@ -120,9 +120,20 @@ func (t *task) draw(n *menu, key rng.Key, objective Objective) Problem {
 		return p
 	}
 	p.Accuracy = n.scores[c]
-	cheap, quick := Outcome{USD: math.Inf(1)}, Outcome{Seconds: math.Inf(1)}
-	for d, v := range n.combinations {
-		if n.scores[d] < float64(p.Accuracy*(1-slack)) {
+	cheap, quick, _ := t.extremes(n, p.Accuracy)
+	if objective == Cost {
+		p.Latency = quick.Seconds + float64(part*max(cheap.Seconds-quick.Seconds, 0))
+	} else {
+		p.Budget = cheap.USD + float64(part*max(quick.USD-cheap.USD, 0))
+	}
+	return p
+}
+
+// extremes returns the outcomes of the cheapest and the fastest plan with an accuracy, and the fastest one's combination.
+func (t *task) extremes(n *menu, accuracy float64) (cheap, quick Outcome, at int) {
+	cheap, quick = Outcome{USD: math.Inf(1)}, Outcome{Seconds: math.Inf(1)}
+	for c, v := range n.combinations {
+		if n.scores[c] < float64(accuracy*(1-slack)) {
 			continue
 		}
 		t.fill(t.plan, t.none, v, 0)
@@ -131,13 +142,8 @@ func (t *task) draw(n *menu, key rng.Key, objective Objective) Problem {
 		}
 		t.fill(t.plan, t.none, v, fastest)
 		if o := t.evaluate(t.plan); o.Seconds < quick.Seconds {
-			quick = o
+			quick, at = o, c
 		}
 	}
-	if objective == Cost {
-		p.Latency = quick.Seconds + float64(part*max(cheap.Seconds-quick.Seconds, 0))
-	} else {
-		p.Budget = cheap.USD + float64(part*max(quick.USD-cheap.USD, 0))
-	}
-	return p
+	return cheap, quick, at
 }

@@ -84,21 +84,7 @@ func (s *service) cold(f int) float64 {
 // bound draws the 95th percentile that is allowed: above what the quickest plan with the accuracy has, by a part of what
 // the cheapest one takes longer.
 func (s *service) bound(t *task, n *menu, accuracy float64, part float64) (float64, error) {
-	cheap, quick := Outcome{USD: math.Inf(1)}, Outcome{Seconds: math.Inf(1)}
-	at := 0
-	for c, v := range n.combinations {
-		if n.scores[c] < float64(accuracy*(1-slack)) {
-			continue
-		}
-		t.fill(t.plan, t.none, v, 0)
-		if o := t.evaluate(t.plan); o.USD < cheap.USD {
-			cheap = o
-		}
-		t.fill(t.plan, t.none, v, fastest)
-		if o := t.evaluate(t.plan); o.Seconds < quick.Seconds {
-			quick, at = o, c
-		}
-	}
+	cheap, quick, at := t.extremes(n, accuracy)
 	if s.known[at] == 0 {
 		p95, err := shared(quickest{s.model, s.number, s.requests, at}, func() (float64, error) {
 			t.fill(t.plan, t.none, n.combinations[at], fastest)

@@ -8,12 +8,9 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs/frontier"
-	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 )
 
-// crossing reports whether single problems are solved without fronts: where the response time is no tree of sums and
-// maxima, so that a front takes long, and the cost is a sum over functions. What Express orchestration costs grows with
-// the time.
+// crossing reports whether the response time is no tree of sums and maxima, so that a front takes long.
 func (m *Model) crossing() bool {
 	m.fronts.shape.Do(func() {
 		p := frontier.Problem{Flow: m.Flow, Delays: m.Delays}
@@ -23,10 +20,11 @@ func (m *Model) crossing() bool {
 		tree, err := p.Tree()
 		m.fronts.crossing = err == nil && !tree
 	})
-	return m.fronts.crossing && m.Orchestration != bill.Express
+	return m.fronts.crossing
 }
 
-// single returns the best plan of a floor by branch and bound, one without a choice where there is none, and what none is
+// single returns the best plan of a floor by branch and bound, where the cost is a sum over functions: what Express
+// orchestration costs grows with the time. It is one without a choice where there is none, and what none is
 // below. Of plans that are equally good at the objective it is the one that is best at the other.
 func (m *Model) single(ctx context.Context, l *levels, floor []int, p Problem) (Plan, float64, error) {
 	q, kept := m.problem(l, floor)

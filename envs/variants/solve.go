@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 )
 
 // Solve returns the best configuration. It is exact: the answer is the best over the combinations of variants that have the
@@ -80,17 +82,21 @@ func (m *Model) best(ctx context.Context, l *levels, p Problem) (Solved, error) 
 	return feasible, failed
 }
 
+// maxFronts is the most floors of which a problem asks for fronts. With more, one solution of each is found faster.
+const maxFronts = 400
+
 // bestAt returns the fastest or the cheapest configuration with at least an accuracy score. Without a choice, Proved is
 // infinite where there is none, else what one could have.
 func (m *Model) bestAt(ctx context.Context, l *levels, p Problem, accuracy float64) (Solved, error) {
 	best := Solved{Proved: math.Inf(1)}
 	s := m.NewScratch()
-	crossing := m.crossing()
-	for _, floor := range l.floors(accuracy) {
+	floors := l.floors(accuracy)
+	alone := m.Orchestration != bill.Express && (m.crossing() || len(floors) > maxFronts)
+	for _, floor := range floors {
 		var plan Plan
 		var proved float64
 		var err error
-		if crossing {
+		if alone {
 			plan, proved, err = m.single(ctx, l, floor, p)
 		} else {
 			plan, proved, err = m.onFront(ctx, l, floor, p)

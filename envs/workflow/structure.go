@@ -40,17 +40,7 @@ func (w *Workflow) findEntry() error {
 
 // successors appends the nodes that n leads to by next, branch and call edges.
 func (w *Workflow) successors(dst []int32, n int32) []int32 {
-	for _, m := range w.next[n] {
-		if m != exit {
-			dst = append(dst, m)
-		}
-	}
-	for _, a := range w.alts[n] {
-		if a.loop < 0 && a.to != exit {
-			dst = append(dst, a.to)
-		}
-	}
-	return append(dst, w.calls[n]...)
+	return append(w.onward(dst, n), w.calls[n]...)
 }
 
 // sort computes the topological order and the depths of the nodes. If there is a cycle, the error names it.
