@@ -68,7 +68,7 @@ func TestComparePaired(t *testing.T) {
 			t.Errorf("%s costs %g with an interval from %g to %g", x.Method, x.Cost.Point, x.Cost.Low, x.Cost.High)
 		}
 	}
-	if text := r.Markdown(); !strings.Contains(text, "(−10.0 %: 10.0 to 10.0)") {
+	if text := r.Markdown(); !strings.Contains(text, "(−10.0 % [−10.0, −10.0])") {
 		t.Errorf("the table is\n%s", text)
 	}
 }

@@ -30,8 +30,8 @@ func (r *Result) Table(name, unit string) *table.Table {
 	return t
 }
 
-// Markdown is that table for a page: levels as columns, a row per method, with the interval of what is below the
-// reference.
+// Markdown is that table for a page: levels as columns, a row per method, with the difference from the reference as a
+// share of that, and its interval.
 func (r *Result) Markdown() string {
 	var levels []float64
 	var methods []string
@@ -47,10 +47,10 @@ func (r *Result) Markdown() string {
 		if table.Finite(x.Cost.Point) {
 			text = fmt.Sprintf("%.4g", x.Cost.Point)
 			if table.Finite(x.Below.Point) && x.Method != r.Reference {
-				text += fmt.Sprintf(" (−%.1f %%: %.1f to %.1f)", 100*x.Below.Point, 100*x.Below.Low, 100*x.Below.High)
+				text += fmt.Sprintf(" (%+.1f %% [%+.1f, %+.1f])", -100*x.Below.Point, -100*x.Below.High, -100*x.Below.Low)
 			}
 		}
-		cell[fmt.Sprint(x.Level, x.Method)] = strings.ReplaceAll(text, "−-", "+")
+		cell[fmt.Sprint(x.Level, x.Method)] = strings.ReplaceAll(text, "-", "−")
 	}
 	rows := [][]string{{"method"}}
 	for _, l := range levels {
