@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,5 +185,61 @@ func TestActingStream(t *testing.T) {
 		return NewHindsight(DefaultHindsight())
 	}); err == nil || !strings.Contains(err.Error(), "want env.requests=1") {
 		t.Errorf("a bound for requests alone was taken: %v", err)
+	}
+}
+
+// A decider's requests come to the same in every form of the environment: what an action cannot say it has the
+// environment take.
+func TestForms(t *testing.T) {
+	c := steps.DefaultEnv()
+	c.Apps, c.Steps, c.Miss = 3, []int{4, 6}, []float64{5, 5}
+	full := c
+	full.Form = steps.FullForm
+	forms := map[string]func() (envs.Env, error){
+		"front": func() (envs.Env, error) { return steps.New(c, steps.Given{}) },
+		"full":  func() (envs.Env, error) { return steps.New(full, steps.Given{}) },
+		"flat":  func() (envs.Env, error) { return steps.NewFlat(c, steps.Given{}) },
+	}
+	deciders := allDeciders(t)
+	delete(deciders, "dp") // of the three workflows not all are chains
+	for name, config := range map[string]StepConfConfig{"inter": DefaultInter(), "intra": DefaultIntra()} {
+		d, err := NewStepConf(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deciders[name] = d
+	}
+	hindsight, err := NewHindsight(DefaultHindsight())
+	if err != nil {
+		t.Fatal(err)
+	}
+	deciders["hindsight"] = hindsight
+	for name, d := range deciders {
+		var want []float64
+		for _, form := range []string{"front", "full", "flat"} {
+			env, err := forms[form]()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := NewActing(name, env, only(d))
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, form, err)
+			}
+			var got []float64
+			r := rollout.NewRunner(env)
+			for seed := range uint64(6) {
+				e, err := r.Episode(rollout.Actor{Planner: a}, seed)
+				if err != nil {
+					t.Fatalf("%s, %s: %v", name, form, err)
+				}
+				got = append(got, e.Info...)
+			}
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: requests come to %v in form %s, to %v in form front", name, got, form, want)
+			}
+		}
 	}
 }

@@ -92,7 +92,6 @@ func (r *Replan) Begin(m *steps.Model, slo, _ float64) {
 	for v := range r.chosen {
 		r.chosen[v] = -1
 	}
-	r.last = len(r.plans) / 2
 }
 
 // Decide implements [steps.Decider].
