@@ -57,7 +57,8 @@ type EnvConfig struct {
 	// Credit is how the agents of [Env] are rewarded: all by what their plan gives (team), or each by how much better the
 	// plan is than with the present plan's option in place of its own (difference).
 	Credit string `yaml:"credit" json:"credit" oneof:"team|difference"`
-	// Ideal is what plans are measured by: exact, or relaxed, which is quicker and at most a few per cent worse.
+	// Ideal is what plans are measured by: exact, or relaxed, which is quicker and at most a few per cent worse. By relaxed a
+	// plan that is better counts as farther from the ideal: compare policies that are near it, and exact, by exact.
 	Ideal string `yaml:"ideal" json:"ideal" oneof:"relaxed|exact"`
 }
 
