@@ -77,5 +77,17 @@ func evaluation() []Proof {
 			Keep:  []string{"rows.csv"},
 			Short: []string{"suite-optiserve"},
 		},
+		{
+			Name: "stepconf", Kind: Evaluation, Subject: "figures", Minutes: 5,
+			Claims: "StepConf's Figs. 3 to 7 and 16 to 23 on 20 seeds: laws and their fits, limits kept and their cost, mapping.",
+			Needs:  []Need{Data},
+			Steps: []Step{
+				stoker("suite stepconf --data $STOKER_DATA --out $OUT"),
+				goTest("./eval/suites/stepconf", "Quick", "-long"),
+			},
+			// docs/stepconf has its figures, docs/stepconf.md its tables.
+			Keep:  []string{"rows.csv"},
+			Short: []string{"suite-stepconf"},
+		},
 	}
 }

@@ -65,6 +65,10 @@ func Shorts() []Short {
 		Name: "suite-optiserve", Files: []string{"rows.csv"},
 		Steps: []Step{stoker("suite optiserve --quick --seeds 1 --out $OUT")},
 	})
+	shorts = append(shorts, Short{
+		Name: "suite-stepconf", Files: []string{"rows.csv"},
+		Steps: []Step{stoker("suite stepconf --quick --seeds 1 --out $OUT")},
+	})
 	test := func(name, packages, run string, flags ...string) {
 		shorts = append(shorts, Short{Name: name, Files: tested, Steps: []Step{goTest(packages, run, flags...)}})
 	}
