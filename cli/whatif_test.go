@@ -171,3 +171,31 @@ func TestWhatifMachine(t *testing.T) {
 		contains(t, "error", errs, want)
 	}
 }
+
+// The executors of a job's stages are found; a search that is stopped at once says what it has, or that it has nothing.
+func TestWhatifJob(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jobs.json")
+	text := `{"dags": [{"query": 1, "size": "1g", "edges": [[0, 1]], "stages": [
+		{"tasks": 10, "fresh_ms": {"2": 3000, "10": 5000}, "rest_wave_ms": {"2": 1000}}, {"tasks": 1, "fresh_ms": {"2": 500}}]}]}`
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := stoker("whatif", file, "--job", "tpch-1-1g", "--latency", "6", "--executor-mb", "512")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "answer", out, "s1", "5,120", "5.50 s mean", "It is the optimum.")
+	for _, c := range [][]string{{file, "--job", "x"}, {"app4", "--job", "x"}, {file, "--executor-mb", "0"}} {
+		if code, _, _ := stoker(append([]string{"whatif"}, c...)...); code != exitUsage {
+			t.Errorf("%v: exit %d, want %d", c, code, exitUsage)
+		}
+	}
+	code, out, errs = stoker("whatif", "app6", "--p95", "20", "--accuracy", "0.95", "--limit", "1ns")
+	if code != exitFailed || !strings.Contains(errs, "no plan was found within 1ns") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	code, out, errs = stoker("whatif", "app6", "--p95", "20", "--accuracy", "0.95", "--limit", "300ms")
+	if code != exitDone && !strings.Contains(errs, "no plan was found") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
