@@ -49,6 +49,7 @@ func shown(t *eval.Trained, source string, c steps.EnvConfig) (m atmiss.Method, 
 	world := *own
 	world.Workflow, world.First, world.Apps, world.Steps, world.Shape = c.Workflow, c.First, c.Apps, c.Steps, c.Shape
 	world.SLO, world.Oracle, world.Platform = c.SLO, c.Oracle, c.Platform
+	world.Requests, world.Rate = c.Requests, c.Rate // a policy of streams plays requests alone too
 	newEnv := func(miss float64) (envs.Env, error) {
 		w := world
 		w.Miss = []float64{miss, miss}
