@@ -86,7 +86,11 @@ func (r *Ranges) Draw(s *rng.Stream, o *envs.Observation) {
 		if g, ok := kind.Observation.(envs.Graph); ok {
 			k.Active[0] = true
 			drawGraph(s, kind, &g, k.Graphs[0], fill)
-			drawLegal(s, kind, k)
+			if kind.Legal > 0 {
+				drawLegal(s, kind, k)
+			} else {
+				drawSeen(s, kind, k)
+			}
 			continue
 		}
 		w := kind.Observation.Width()
@@ -120,8 +124,8 @@ func drawMask(s *rng.Stream, kind *envs.Kind, k *envs.KindObservation) {
 func drawGraph(s *rng.Stream, k *envs.Kind, space *envs.Graph, g *envs.GraphValue, fill func([]float32)) {
 	for n, kind := range space.Nodes {
 		least := 0
-		if i := slices.Index(k.Points, n); i > 0 {
-			least = 1 // one is chosen after every choice before
+		if i := slices.Index(k.Points, n); i > 0 || i == 0 && k.Legal == 0 {
+			least = 1 // one is chosen: after every choice before, or always where there is no table of what is legal
 		}
 		g.Nodes[n].Len = least + s.IntN(min(kind.Capacity, 24)+1-least)
 		fill(g.Nodes[n].Features[:g.Nodes[n].Len*kind.Width])
@@ -138,12 +142,29 @@ func drawGraph(s *rng.Stream, k *envs.Kind, space *envs.Graph, g *envs.GraphValu
 	}
 }
 
+// drawSeen forbids a third of the choices and all that are no node of the graph, but never all of a component.
+func drawSeen(s *rng.Stream, kind *envs.Kind, k *envs.KindObservation) {
+	rest := k.Mask
+	for c, n := range envs.Choices(kind.Action) {
+		part := rest[:n]
+		clear(part)
+		seen := n
+		if c < len(kind.Points) && kind.Points[c] >= 0 {
+			seen = k.Graphs[0].Nodes[kind.Points[c]].Len
+		}
+		for i := range seen {
+			part[i] = s.IntN(3) > 0
+		}
+		if seen > 0 && !slices.Contains(part, true) {
+			part[s.IntN(seen)] = true
+		}
+		rest = rest[n:]
+	}
+}
+
 // drawLegal draws placement's legality table: how many of the amounts of each waiting invocation fit each node that is
 // there.
 func drawLegal(s *rng.Stream, kind *envs.Kind, k *envs.KindObservation) {
-	if kind.Legal == 0 {
-		return
-	}
 	g := kind.Observation.(envs.Graph)
 	amounts, columns := envs.Choices(kind.Action)[1], g.Nodes[kind.Points[2]].Capacity
 	invocations, nodes := k.Graphs[0].Nodes[kind.Points[0]].Len, k.Graphs[0].Nodes[kind.Points[2]].Len
