@@ -26,9 +26,9 @@ type EnvConfig struct {
 	Shape string `yaml:"shape" json:"shape" oneof:"mixed|chain|dag"`
 	// Platform is where the steps run, if not where the workflow says: aws or knative.
 	Platform string `yaml:"platform" json:"platform" oneof:"|aws|knative"`
-	// SLO is the least and the greatest limit of a request's time, as a factor on the fastest ([Model.Fastest]); it is
+	// SLO is the least and the greatest limit of a request's time, as a factor on the fastest time at P90; it is
 	// drawn for each request, evenly in its logarithm. Miss is the range of the price of a later end (λ), in units of
-	// [Model.Unit], drawn likewise.
+	// the workflow's price with each step at its least price times time, drawn likewise.
 	SLO  []float64 `yaml:"slo" json:"slo" range:"(0,100]"`
 	Miss []float64 `yaml:"miss" json:"miss" range:"(0,1e6]"`
 	// Mapping says how instances start, if not as the platform says: simulated (one by one), or formula, a curve.
@@ -37,7 +37,7 @@ type EnvConfig struct {
 	// included, as StepConf prints it; run is an instance's own time, as clouds do.
 	Billed string `yaml:"billed" json:"billed" oneof:"|mapping|run"`
 	// Estimates is what is known of the steps' times, by who decides: own is the world's own laws, fitted is StepConf's way,
-	// eq. 1 and quantile regressions fitted to profiling runs ([Model.Fitted]).
+	// eq. 1 and quantile regressions fitted to profiling runs.
 	Estimates string `yaml:"estimates" json:"estimates" oneof:"own|fitted"`
 	// Form is what an action says in [Env]: front is one of at most 64 configurations of the step that no other one beats in
 	// P90 and price; full is memory, instances and processes.
