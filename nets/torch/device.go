@@ -62,6 +62,9 @@ func (e *engine) notify(format string, args ...any) {
 // oneHeap, called once, keeps resident memory from growing each time a goroutine moves to another system thread.
 var oneHeap = sync.OnceFunc(func() { C.sto_one_heap() })
 
+// callFirst makes results the same in every process: see sto_call_first.
+var callFirst = sync.OnceValue(func() error { return asError(C.sto_call_first()) })
+
 // Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Call it before anything
 // else of this package: libtorch counts devices once, when it first differentiates.
 func Devices() (int, error) {

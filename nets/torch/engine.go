@@ -98,6 +98,9 @@ func New(o Options) (nets.Engine, error) {
 		}
 	}
 	oneHeap()
+	if err = callFirst(); err != nil {
+		return nil, fmt.Errorf("nets/torch: the first calls of MKL's vector functions: %w", err)
+	}
 	e.own, e.tmp = newScope(), newScope()
 	e.debug = o.Debug || os.Getenv("STOKER_DEBUG") == "1"
 	e.notice = o.Notice

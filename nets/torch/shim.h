@@ -84,6 +84,13 @@ char *sto_graph_free(void *graph);
 // default glibc gives each its own, and memory freed in one is not reused by others.
 void sto_one_heap(void);
 
+// sto_call_first computes each function of MKL's vector library that operations
+// use, on one thread. On its first call the library finds out which instructions
+// the processor has. When two threads make that call together, one of them may
+// compute by another kernel, whose last bits differ: about one run of a hundred
+// ended with other weights.
+char *sto_call_first(void);
+
 // sto_open_cuda loads the CUDA half of the libtorch that is loaded.
 char *sto_open_cuda(void);
 
