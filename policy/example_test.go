@@ -53,7 +53,7 @@ func ExampleOpen_sizing() {
 	fmt.Printf("%s: %+v\n", o.Functions(0)[0], settings[0])
 	// Output:
 	// decided by the policy
-	// starter: {Cores:1.478 MB:1445 Replicas:5 Concurrency:8}
+	// starter: {Cores:1.541 MB:2048 Replicas:6 Concurrency:7}
 }
 
 // A provider asks a policy that prices tiers of service and keeps vGPUs alive for them.
