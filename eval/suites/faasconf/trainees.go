@@ -20,7 +20,7 @@ type trainee struct {
 	sets         []string
 	// shipped is the zoo's policy of this configuration, which a quick run plays; empty where there is none.
 	shipped string
-	// own says that it is trained as long as its configuration says, and not for size.traceSteps.
+	// own says that sets say how long it is trained, and not size.traceSteps.
 	own bool
 	// dials says that the policy sees the worth of a kept window, so that it has one for every dial.
 	dials bool
@@ -30,7 +30,9 @@ type trainee struct {
 const ppoName = "faasconf"
 
 var trainees = []trainee{
-	{name: ppoName, config: "sizing/faasconf", own: true, shipped: "faasconf", dials: true},
+	// A quarter of its configuration's length: nearer to what the others have.
+	{name: ppoName, config: "sizing/faasconf", own: true, shipped: "faasconf", dials: true,
+		sets: []string{"train.steps=800000", "train.evaluate.every=50000"}},
 	{name: oursName, config: "sizing/faasconf-attmf", dials: true, sets: []string{"agent.replay=40000"}},
 	{name: firmName, config: "faasconf/trace-firm"},
 	{name: simppoName, config: "faasconf/trace-simppo", dials: true},
