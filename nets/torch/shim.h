@@ -85,10 +85,10 @@ char *sto_graph_free(void *graph);
 void sto_one_heap(void);
 
 // sto_call_first computes each function of MKL's vector library that operations
-// use, on one thread. On its first call the library finds out which instructions
-// the processor has. When two threads make that call together, one of them may
-// compute by another kernel, whose last bits differ: about one run of a hundred
-// ended with other weights.
+// use, on one thread. Without it about one run of a hundred ended with other
+// weights: in the first Adam step the second thread's half differed by last bits.
+// The likely cause is that the library chooses its kernels on the first call, and
+// that two threads that make it together may not get the same ones.
 char *sto_call_first(void);
 
 // sto_open_cuda loads the CUDA half of the libtorch that is loaded.
