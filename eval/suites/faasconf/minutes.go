@@ -38,7 +38,7 @@ func (t *trace) minutes() {
 		}
 	}
 	t.r.Table(tab)
-	for _, own := range []string{ppoName, oursName} {
+	for _, own := range ours {
 		for _, m := range paperMinutes {
 			for _, q := range []struct {
 				quantity, text string

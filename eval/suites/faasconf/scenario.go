@@ -39,7 +39,7 @@ func sizeOf(quick bool) size {
 	}
 	return size{
 		applications: applications, users: users, rows: 3_000, repetitions: 3, trainings: 5, updates: 6_000,
-		traceSteps: 40_000,
+		traceSteps: 200_000,
 	}
 }
 

@@ -117,7 +117,7 @@ func (s *size) note(r *suite.Report) {
 		"users are ours")
 	r.Note("Fig. 2: the paper does not say which QoS each function had; here it is the workflow's latency, shared out by the " +
 		"functions' latencies at the largest configuration")
-	r.Note("Figs. 9 and 10: %s is configs/sizing/faasconf.yaml with 800,000 steps, or the zoo's in a quick run; %s, %s "+
-		"and %s are trained for %d steps each, of which firm sees no dial. Searches begin anew in the "+
-		"first window and have no library", ppoName, oursName, firmName, simppoName, s.traceSteps)
+	r.Note("Figs. 9 and 10: %s (configs/sizing/faasconf.yaml), %s, %s and %s are trained for %d steps each, of which firm sees "+
+		"no dial; %s is the first one with more steps and one training seed. Searches begin anew in the first window and have "+
+		"no library", ppoName, oursName, firmName, simppoName, s.traceSteps, shippedName)
 }

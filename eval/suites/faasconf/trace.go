@@ -105,7 +105,7 @@ func (t *trace) frontiers(x *configs.Experiment, learned []eval.Contestant) (out
 	for i, c := range learned {
 		f := family{name: c.Name, settings: []string{""}}
 		if trainees[i].dials {
-			own, err := ownConfig(&trainees[i])
+			own, err := trainees[i].env()
 			if err != nil {
 				return nil, err
 			}
@@ -133,15 +133,6 @@ func (t *trace) frontiers(x *configs.Experiment, learned []eval.Contestant) (out
 		t.families = append(t.families, family{name: name, settings: []string{""}})
 	}
 	return out, nil
-}
-
-// ownConfig is the environment in which a trainee learns.
-func ownConfig(t *trainee) (*sizing.Config, error) {
-	x, err := t.experiment(sizeOf(false), 1)
-	if err != nil {
-		return nil, err
-	}
-	return x.Env.Config.(*sizing.Config), nil
 }
 
 func (t *trace) scores(name, quantity string, factor float64) stats.Scores {

@@ -20,7 +20,7 @@ var paperLatency = map[string]float64{firmName: -29.1, "rambo": -33.39, "aquatop
 func (t *trace) report() {
 	for _, name := range t.shown {
 		row := suite.Row{Figure: "9", Quantity: "windows that kept the thresholds, " + name, Unit: "%"}
-		if name == ppoName || name == oursName {
+		if slices.Contains(ours, name) {
 			row.Paper = new(paperKept)
 		}
 		t.r.Measured(row, t.kept(name))
@@ -28,7 +28,7 @@ func (t *trace) report() {
 	for _, name := range t.shown {
 		t.r.Measured(suite.Row{Figure: "9", Quantity: "price, " + name, Unit: "USD/h"}, t.scores(name, "price", 1))
 	}
-	for _, name := range []string{ppoName, oursName} {
+	for _, name := range ours {
 		t.against(name)
 	}
 	t.equal()
@@ -43,7 +43,7 @@ func (t *trace) against(name string) {
 	var rivals []eval.Scored
 	var published float64 // violations of the paper's rivals
 	for _, rival := range t.shown {
-		if rival == name || rival == ppoName || rival == oursName {
+		if rival == name || slices.Contains(ours, rival) {
 			continue
 		}
 		violated := t.scores(rival, "violated", 1)
@@ -88,7 +88,7 @@ func (t *trace) equal() {
 	}
 	at := table.Table{
 		Name: "fig9-equal", Title: "Price where at most so many windows violate the thresholds, along each frontier",
-		Columns: table.Head("policy", "violated at most", "price [USD/h]", "over that of "+ppoName),
+		Columns: table.Head("policy", "violated at most", "price [USD/h]", "over that of "+shippedName),
 		Note: "means and 95 % intervals over training and workload seeds; empty: no setting violates so little. Learned " +
 			"policies but firm have the dials 0.5, 1, 2 and 4, the autoscaler 20 to 60 % CPU, others one setting.",
 	}

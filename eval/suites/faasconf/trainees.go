@@ -14,26 +14,28 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// trainee is a policy that the suite trains in the simulator for the 85 minutes.
+// trainee is a learned policy of the 85 minutes.
 type trainee struct {
-	name, config string
-	sets         []string
-	// shipped is the zoo's policy of this configuration, which a quick run plays; empty where there is none.
+	name string
+	// config and sets are what the suite trains, all for size.traceSteps.
+	config string
+	sets   []string
+	// shipped is a policy of the zoo, which is played instead.
 	shipped string
-	// own says that sets say how long it is trained, and not size.traceSteps.
-	own bool
 	// dials says that the policy sees the worth of a kept window, so that it has one for every dial.
 	dials bool
 }
 
-// ppoName is the shipped configuration.
-const ppoName = "faasconf"
+// The learner of the shipped configuration, and the shipped policy itself, trained for longer.
+const (
+	ppoName     = "ppo"
+	shippedName = zoo.Prefix + "faasconf"
+)
 
 var trainees = []trainee{
-	// A quarter of its configuration's length: nearer to what the others have.
-	{name: ppoName, config: "sizing/faasconf", own: true, shipped: "faasconf", dials: true,
-		sets: []string{"train.steps=800000", "train.evaluate.every=50000"}},
-	{name: oursName, config: "sizing/faasconf-attmf", dials: true, sets: []string{"agent.replay=40000"}},
+	{name: shippedName, shipped: "faasconf", dials: true},
+	{name: ppoName, config: "sizing/faasconf", dials: true},
+	{name: oursName, config: "sizing/faasconf-attmf", dials: true, sets: []string{"agent.replay=200000"}}, // all its steps
 	{name: firmName, config: "faasconf/trace-firm"},
 	{name: simppoName, config: "faasconf/trace-simppo", dials: true},
 }
@@ -47,15 +49,12 @@ func trainAll(ctx context.Context, o *suite.Options, x *configs.Experiment, s si
 	for i := range trainees {
 		t := &trainees[i]
 		out[i] = eval.Contestant{Name: t.name, Kind: catalog.Learned}
-		if o.Quick && t.shipped != "" {
-			p, err := eval.Shipped(t.shipped)
+		if t.shipped != "" {
+			p, err := t.open()
 			if err != nil {
 				return nil, err
 			}
-			if p == nil {
-				return nil, fmt.Errorf("this program's zoo has no %s", t.shipped)
-			}
-			if err := add(&out[i], x, p, zoo.Prefix+t.shipped); err != nil {
+			if err := add(&out[i], x, p, t.name); err != nil {
 				return nil, err
 			}
 			continue
@@ -89,12 +88,45 @@ func trainAll(ctx context.Context, o *suite.Options, x *configs.Experiment, s si
 	return out, nil
 }
 
+// open opens a shipped policy.
+func (t *trainee) open() (*eval.Trained, error) {
+	p, err := eval.Shipped(t.shipped)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, fmt.Errorf("this program's zoo has no %s", t.shipped)
+	}
+	return p, nil
+}
+
+// env is the environment in which a trainee learns.
+func (t *trainee) env() (*sizing.Config, error) {
+	var x *configs.Experiment
+	if t.shipped != "" {
+		p, err := t.open()
+		if err != nil {
+			return nil, err
+		}
+		x = p.Experiment
+	} else {
+		var err error
+		if x, err = t.experiment(sizeOf(false), 1); err != nil {
+			return nil, err
+		}
+	}
+	own, ok := x.Env.Config.(*sizing.Config)
+	if !ok {
+		return nil, fmt.Errorf("%s: it was trained in %s, want one of %v", t.name, x.Env.Name, sizing.IDs())
+	}
+	return own, nil
+}
+
 // experiment is a trainee's configuration for a training seed.
 func (t *trainee) experiment(s size, seed int) (*configs.Experiment, error) {
-	sets := append([]string{fmt.Sprintf("seed=%d", seed), "engine.threads=1"}, t.sets...)
-	if steps := s.traceSteps; !t.own {
-		sets = append(sets, fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.evaluate.every=%d", steps/3))
-	}
+	sets := []string{fmt.Sprintf("seed=%d", seed), "engine.threads=1", fmt.Sprintf("train.steps=%d", s.traceSteps),
+		fmt.Sprintf("train.evaluate.every=%d", s.traceSteps/5)}
+	sets = append(sets, t.sets...)
 	x, err := configs.Load(t.config+".yaml", sets, catalog.Default())
 	if err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", t.name, err)
