@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/insighttest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -49,100 +50,13 @@ var insightForms = []struct {
 	{"single, choices", func(c *Config) { c.Mix = Single }, toyOptions{agents: 2, choices: true}},
 }
 
-// TestInsightIsThePolicy: outputs are the policy's actions; of choices the policy takes the one with the largest logit.
-func TestInsightIsThePolicy(t *testing.T) {
+// TestInsight: an insight is the policy, through standardisation and clipping.
+func TestInsight(t *testing.T) {
 	for _, f := range insightForms {
 		t.Run(f.name, func(t *testing.T) {
-			const rows = 5
-			p, in, seen := opened(t, f.set, f.o, rows)
-			out, err := in.Forward(seen)
-			if err != nil {
-				t.Fatal(err)
-			}
-			spec := newToy(f.o).Spec()
-			obs, act := envs.NewObservation(spec), envs.NewAction(spec)
-			k := &obs.Kinds[0]
-			for j := range k.Active {
-				k.Active[j] = true
-			}
-			for i := range k.Mask {
-				k.Mask[i] = true
-			}
-			w := len(in.Outputs())
-			for b := range rows {
-				copy(k.Values, seen[b*len(k.Values):])
-				if err := p.Act(obs, act, true); err != nil {
-					t.Fatal(err)
-				}
-				for j := range f.o.agents {
-					y, a := out[(b*f.o.agents+j)*w:][:w], act.Kinds[0][2*j:2*j+2]
-					if f.o.choices {
-						hot, chosen := make([]float32, w), make([]float32, 2)
-						p.prob.choose(y, hot, chosen)
-						y = chosen
-					}
-					for m, x := range a {
-						if math.Abs(float64(x-y[m])) > 1e-5 {
-							t.Errorf("state %d, agent %d: the policy's action is %g, the insight's output %g", b, j, a, y)
-						}
-					}
-				}
-			}
-		})
-	}
-}
-
-// TestInsightGradient compares derivatives with respect to observations, through standardisation and clipping, with
-// finite differences.
-func TestInsightGradient(t *testing.T) {
-	for _, f := range insightForms {
-		t.Run(f.name, func(t *testing.T) {
-			const rows = 4
 			// Smooth networks, so that differences are derivatives.
-			_, in, seen := opened(t, func(c *Config) { f.set(c); c.Activation = nets.Tanh }, f.o, rows)
-			out, err := in.Forward(seen)
-			if err != nil {
-				t.Fatal(err)
-			}
-			weights := make([]float32, len(out))
-			s := rng.NewStream(4, "weights")
-			for i := range weights {
-				weights[i] = float32(s.Norm())
-			}
-			by, err := in.Gradient(weights)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := append([]float32(nil), by...)
-			value := func() (sum float64) {
-				y, err := in.Forward(seen)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i, x := range y {
-					sum += float64(weights[i]) * float64(x)
-				}
-				return sum
-			}
-			largest := 0.0
-			for _, g := range got {
-				largest = max(largest, math.Abs(float64(g)))
-			}
-			if largest == 0 {
-				t.Fatal("all derivatives are zero")
-			}
-			for i := range seen {
-				x := seen[i]
-				const h = 1.0 / 512
-				seen[i] = x + h
-				up := value()
-				seen[i] = x - h
-				down := value()
-				seen[i] = x
-				if want := (up - down) / (2 * h); math.Abs(want-float64(got[i])) > 0.002*(largest+0.1) {
-					t.Errorf("derivative with respect to number %d is %g, finite differences give %g", i, got[i], want)
-				}
-			}
+			p, in, seen := opened(t, func(c *Config) { f.set(c); c.Activation = nets.Tanh }, f.o, 5)
+			insighttest.Check(t, newToy(f.o).Spec(), p, in, seen)
 		})
 	}
 }
@@ -229,14 +143,8 @@ func BenchmarkInsight(b *testing.B) {
 }
 
 func TestInsightRefuses(t *testing.T) {
-	p, in, seen := opened(t, func(*Config) {}, toyOptions{agents: 2}, 3)
+	p, _, _ := opened(t, func(*Config) {}, toyOptions{agents: 2}, 3)
 	if _, err := p.Insight(native.New(native.Options{}), 0); err == nil {
 		t.Error("0 rows were accepted")
-	}
-	if _, err := in.Forward(seen[1:]); err == nil {
-		t.Error("a truncated state was accepted")
-	}
-	if _, err := in.Gradient(seen[:1]); err == nil {
-		t.Error("too few weights were accepted")
 	}
 }
