@@ -23,6 +23,9 @@ type Config struct {
 	// Generated says which workflow generated is. Its laws are drawn within the range of the built-in ones, its latency
 	// threshold is 2.6 times the response of a request that is alone, and platform.nodes are those for each six functions.
 	Generated workflow.GenerateConfig `yaml:"generated" json:"generated"`
+	// Sizes are the numbers of functions of the generated workflows among Workflows, in their order; [] is
+	// generated.functions for all.
+	Sizes []int `yaml:"generated_sizes,omitempty" json:"generated_sizes,omitempty" range:"[3,1000]"`
 	// Graph is the workflow if Workflow is own. Each of its functions needs a law: one of FaaSConf's, by its name, or one
 	// in Laws. QoS must then be given, too.
 	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`
@@ -134,6 +137,10 @@ type Reward struct {
 	Form string `yaml:"form" json:"form" oneof:"paper|code|local-global"`
 	// Price is the weight of the price, per USD per hour.
 	Price float64 `yaml:"price" json:"price" range:"[0,1e6]"`
+	// PerFunctions is the number of functions for which Price is meant: a workflow of n functions has the weight
+	// Price·PerFunctions/n, so that a kept window is worth about as much in large workflows as in small ones. 0 is Price
+	// for all.
+	PerFunctions int `yaml:"per_functions,omitempty" json:"per_functions,omitempty" range:"[0,1000]"`
 	// QoS is the reward for meeting the QoS, or the penalty for missing it.
 	QoS float64 `yaml:"qos" json:"qos" range:"[0,1e6]"`
 	// Served is the reward for one request per second that succeeds. Beyond the load that the ranges serve every window
@@ -271,6 +278,12 @@ func (c *Config) text() string {
 	s := fmt.Sprintf("%+v", *c)
 	if c.Generated.Shape == "" {
 		s = strings.Replace(s, " Shape:}", "}", 1)
+	}
+	if len(c.Sizes) == 0 {
+		s = strings.Replace(s, " Sizes:[]", "", 1)
+	}
+	if c.Reward.PerFunctions == 0 {
+		s = strings.Replace(s, " PerFunctions:0", "", 1)
 	}
 	return s
 }

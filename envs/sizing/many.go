@@ -49,19 +49,22 @@ func openAny(id string, c Config, w workload.Config) (envs.Env, error) {
 }
 
 // each returns the configurations of the workflows that c lists side by side; c alone where it lists none. The first
-// generated workflow has the seed given, each further one the next.
+// generated workflow has the seed given, each further one the next; Sizes has their numbers of functions.
 func (c Config) each() []Config {
 	if len(c.Workflows) == 0 {
 		return []Config{c}
 	}
 	out := make([]Config, len(c.Workflows))
 	var none workflow.Graph
-	generated := uint64(0)
+	generated := 0
 	for i, name := range c.Workflows {
 		out[i] = c
-		out[i].Workflow, out[i].Workflows = name, nil
+		out[i].Workflow, out[i].Workflows, out[i].Sizes = name, nil, nil
 		if name == Generated {
-			out[i].Generated.Seed += generated
+			out[i].Generated.Seed += uint64(generated)
+			if generated < len(c.Sizes) {
+				out[i].Generated.Functions = c.Sizes[generated]
+			}
 			generated++
 		}
 		if name != Own {
@@ -82,6 +85,16 @@ func (c *Config) validateMany() error {
 	}
 	if len(c.Laws) > 0 {
 		return bounds.Errorf("laws", "has %d entries, want none where workflows are side by side", len(c.Laws))
+	}
+	generated := 0
+	for _, name := range c.Workflows {
+		if name == Generated {
+			generated++
+		}
+	}
+	if n := len(c.Sizes); n > 0 && n != generated {
+		return bounds.Errorf("generated_sizes", "is %v, want a number for each generated workflow of workflows, %d", c.Sizes,
+			generated)
 	}
 	for i, one := range c.each() {
 		if err := one.Validate(); err != nil {

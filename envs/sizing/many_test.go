@@ -151,3 +151,51 @@ func TestManyGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Generated workflows side by side have the seeds and the sizes that the list says, and where the price is meant for six
+// functions a workflow of n weighs it by 6/n.
+func TestManySizes(t *testing.T) {
+	build := func(sizes []int) (*Many, error) {
+		c := DefaultCounted()
+		described(&c)
+		c.Workflows, c.Windows, c.Generated.Seed, c.Sizes = []string{Generated, Parallel, Generated}, 2, 7, sizes
+		c.Reward = Reward{Form: PaperReward, Price: 0.1, QoS: 2, PerFunctions: 6, NearMiss: NearMiss{Power: 4}}
+		e, err := OpenCounted(c, DefaultWorkload())
+		if err != nil {
+			return nil, err
+		}
+		return e.(*Many), nil
+	}
+	if _, err := build([]int{5}); err == nil || !strings.HasPrefix(err.Error(), "generated_sizes is [5], want a number for "+
+		"each generated workflow of workflows, 2") {
+		t.Errorf("one size for two workflows: %v", err)
+	}
+	m, err := build([]int{5, 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := m.Spec()
+	obs, act, out := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
+	if err := m.Reset(1, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	for i := range act.Kinds[0] {
+		act.Kinds[0][i] = 0 // no threshold is kept
+	}
+	if err := m.Step(act, obs, out); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{5, 6, 12} {
+		e := m.Workflows()[i]
+		if n := e.Spec().Kinds[0].Agents; n != want {
+			t.Errorf("workflow %d has %d functions, want %d", i, n, want)
+		}
+		if !e.result.violated || e.result.price == 0 {
+			t.Fatalf("workflow %d: %+v", i, e.result)
+		}
+		near(t, "reward", float64(out.Rewards[0][m.first[i]]), -0.1*e.result.price*6/float64(want), 1e-7)
+	}
+	if a, b := m.Workflows()[0].Config().Generated.Seed, m.Workflows()[2].Config().Generated.Seed; a != 7 || b != 8 {
+		t.Errorf("seeds %d and %d, want 7 and 8", a, b)
+	}
+}

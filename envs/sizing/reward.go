@@ -18,6 +18,8 @@ func (w *Reward) validate(features string) error {
 	case n == 2 && features != Described:
 		return bounds.Errorf("reward.dial", "is %v, want one number where features is %s: only the described ones show it",
 			w.Dial, features)
+	case w.PerFunctions > 0 && w.Form == LocalGlobalReward:
+		return bounds.Errorf("reward.per_functions", "is %d, want 0 where reward.form is local-global", w.PerFunctions)
 	case w.Served > 0 && w.Form == LocalGlobalReward:
 		return bounds.Errorf("reward.served", "is %g, want 0 where reward.form is local-global", w.Served)
 	case w.NearMiss.Credit > 0 && w.Form == LocalGlobalReward:
@@ -61,7 +63,11 @@ func (e *Env) reward(out []float32) {
 	if len(w.Dial) > 0 {
 		qos = e.dial
 	}
-	y := float64(w.Served*float64(r.successes))/Window.Seconds() - float64(w.Price*r.price)
+	weight := w.Price
+	if w.PerFunctions > 0 {
+		weight = w.Price * float64(w.PerFunctions) / float64(len(e.functions))
+	}
+	y := float64(w.Served*float64(r.successes))/Window.Seconds() - float64(weight*r.price)
 	kept := e.kept()
 	switch {
 	case w.Form == PaperReward && kept > 0:
