@@ -24,7 +24,8 @@ type Config struct {
 	// threshold is 2.6 times the response of a request that is alone, and platform.nodes are those for each six functions.
 	Generated workflow.GenerateConfig `yaml:"generated" json:"generated"`
 	// Sizes are the numbers of functions of the generated workflows among Workflows, in their order; [] is
-	// generated.functions for all.
+	// generated.functions for all. It is not read where workflows is [], so that a policy which learned on several is
+	// evaluated in one by workflows and workflow alone.
 	Sizes []int `yaml:"generated_sizes,omitempty" json:"generated_sizes,omitempty" range:"[3,1000]"`
 	// Graph is the workflow if Workflow is own. Each of its functions needs a law: one of FaaSConf's, by its name, or one
 	// in Laws. QoS must then be given, too.
