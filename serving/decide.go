@@ -44,6 +44,9 @@ func (s *Server) decideBody(ctx context.Context, k *work, w http.ResponseWriter,
 	defer cancel()
 	d, done, err := v.DecideMeasured(ctx, k.body, policy.Request{At: c.observed, Sequence: c.sequence, Begin: c.start,
 		End: c.end})
+	if err == nil {
+		err = s.late(ctx)
+	}
 	s.metrics.decided(v.Name, d, err)
 	if err != nil {
 		return err

@@ -163,7 +163,7 @@ func (s *Server) within(ctx context.Context, c *call) (context.Context, context.
 	if c.timeout > 0 {
 		limit = min(limit, c.timeout)
 	}
-	return context.WithTimeout(ctx, limit)
+	return context.WithDeadline(ctx, s.options.Now().Add(limit))
 }
 
 // badRequest gives an error the status 400 unless it has another one.
@@ -176,16 +176,27 @@ func badRequest(err error) error {
 
 // Decide makes one decision with a version of [models.Set.Acquire], and counts it.
 func (s *Server) Decide(ctx context.Context, v *models.Version, r policy.Request) (policy.Decision, error) {
-	err := ctx.Err()
-	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
-		err = context.DeadlineExceeded // a context says so only when its timer has run
-	}
-	if err != nil {
-		return policy.Decision{}, fmt.Errorf("the decision took longer than its deadline: %w", err)
+	if err := s.late(ctx); err != nil {
+		return policy.Decision{}, err
 	}
 	d, err := v.DecideFor(ctx, r)
+	if err == nil {
+		err = s.late(ctx)
+	}
 	s.metrics.decided(v.Name, d, err)
 	return d, err
+}
+
+// late is an error where a decision's time is over by the clock: a context says so only when its timer has run.
+func (s *Server) late(ctx context.Context) error {
+	err := ctx.Err()
+	if at, ok := ctx.Deadline(); ok && !s.options.Now().Before(at) {
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		return fmt.Errorf("the decision took longer than its deadline: %w", err)
+	}
+	return nil
 }
 
 // Acquire returns the version of a model that serves; see [models.Set.Acquire].

@@ -23,6 +23,8 @@ type Options struct {
 	Grace, Linger time.Duration
 	// Poll is how often files are looked at; 0 is never.
 	Poll time.Duration
+	// Now reads the clock that deadlines are compared with; nil is time.Now.
+	Now func() time.Time
 	// Log takes what happens, Access a line for each request; nil is no log.
 	Log, Access *slog.Logger
 }

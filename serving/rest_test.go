@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,7 +150,6 @@ func TestBadRequests(t *testing.T) {
 			want: "parameters.sequence_id: the batch has 2 rows"},
 		{path: "/infer", body: `{"outputs":[{"name":"value"}],"inputs":[` + good + `]}`, status: 400,
 			want: `outputs[0].name: unknown output "value", want action, scores`},
-		{path: "/infer", body: `{"parameters":{"timeout":1},"inputs":[` + good + `]}`, status: 408, want: "deadline"},
 		{path: "/infer", body: in(strings.Replace(good, "observation", strings.Repeat("o", 5000), 1)), status: 400, want: "o…"},
 		{path: "/versions/1/infer", body: in(good), status: 404, want: `model "faasconf" has no version "1", it serves ` + p.Digest()},
 		{path: "2/infer", body: in(good), status: 404, want: `no model is called "faasconf2", the models are faasconf, gnn-placement`},
@@ -167,6 +167,24 @@ func TestBadRequests(t *testing.T) {
 }
 
 func unescape(s string) string { return strings.ReplaceAll(s, `\"`, `"`) }
+
+// A decision that ends after its deadline is refused. Every reading of this server's clock is 10 ms after the last.
+func TestDeadline(t *testing.T) {
+	var readings atomic.Int64
+	begun := time.Now()
+	r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) {
+		o.Now = func() time.Time { return begun.Add(time.Duration(readings.Add(1)) * 10 * time.Millisecond) }
+		o.Deadline = time.Hour
+	}, serving.Files{})
+	p, all := seen(t, "faasconf")
+	for timeout, want := range map[string]int{"1": 408, "15000": 408, "3600000000": 200} {
+		body := `{"parameters":{"timeout":` + timeout + `},"inputs":[` + vectors(p, all[0]) + `]}`
+		status, answer, _ := r.send(t, "POST", faasconf+"/infer", body)
+		if status != want || want == 408 && !strings.Contains(answer, "deadline") {
+			t.Errorf("a timeout of %s µs gave %d %s, want %d", timeout, status, answer, want)
+		}
+	}
+}
 
 // A body that does not arrive gets 408, one that is too long 413 before it has arrived.
 func TestSlowBody(t *testing.T) {

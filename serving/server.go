@@ -44,6 +44,9 @@ func New(set *models.Set, security *Security, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	s := &Server{set: set, options: o, security: security, health: health.NewServer()}
 	s.metrics = newMetrics(set, func() float64 { return float64(s.inFlight.Load()) })
 	s.free.New = func() any { return new(work) }
