@@ -113,6 +113,8 @@ type Eval struct {
 	Seeds string `yaml:"seeds" json:"seeds"`
 	// Split of the trace that evaluation sees: test, train or all.
 	Split string `yaml:"split" json:"split" oneof:"test|train|all"`
+	// Set are settings that hold in evaluation alone, as --set takes them: env.reward.dial=[1] where training draws it.
+	Set []string `yaml:"set,omitempty" json:"set,omitempty"`
 	// Metrics are the quantities compared, the first one foremost; empty means all that have a better direction.
 	Metrics []string `yaml:"metrics" json:"metrics"`
 	// Constraint is the quantity that has to be kept at least as well before a policy counts as better. Empty means the

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -130,6 +131,15 @@ func Parse(source string, text []byte, sets []string, t Catalog) (*Experiment, e
 	}
 	if len(r.problems) == 0 {
 		e.check(&r)
+	}
+	if len(r.problems) == 0 && len(e.Eval.Set) > 0 { // found now, not after training
+		if _, err := Parse(source, text, slices.Concat(sets, []string{"eval.set=[]"}, e.Eval.Set), t); err != nil {
+			var wrong *Error
+			if errors.As(err, &wrong) {
+				err = errors.New(wrong.Problems[0].Text)
+			}
+			r.add(r.lines["eval.set"], "eval.set: %v", err)
+		}
 	}
 	if len(r.problems) > 0 {
 		return nil, &Error{source, r.problems}

@@ -64,7 +64,8 @@ func matched(paths []string) ([]string, error) {
 func Choose(names *catalog.Catalog, paths []string, config string, sets []string) (*Choice, error) {
 	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}}
 	if config != "" {
-		x, err := configs.Load(config, sets, names)
+		load := func(sets []string) (*configs.Experiment, error) { return configs.Load(config, sets, names) }
+		x, err := inEvaluation(load, sets)
 		if err != nil {
 			return nil, err
 		}

@@ -25,19 +25,28 @@ type Trained struct {
 }
 
 // OpenTrained reads the policy of a run (its best checkpoint), a checkpoint or the zoo (zoo:NAME), whose configuration
-// names rows of a catalog. Settings such as
-// eval.split=train are put over its configuration.
+// names rows of a catalog. Settings such as eval.split=train are put over its configuration and over its eval.set.
 func OpenTrained(names *catalog.Catalog, path string, sets []string) (*Trained, error) {
 	ck, err := train.OpenCheckpoint(path)
 	if err != nil {
 		return nil, err
 	}
 	t := &Trained{Checkpoint: ck}
-	if t.Experiment, err = train.ReadExperiment(ck, sets, names); err != nil {
+	read := func(sets []string) (*configs.Experiment, error) { return train.ReadExperiment(ck, sets, names) }
+	if t.Experiment, err = inEvaluation(read, sets); err != nil {
 		return nil, err
 	}
 	t.File, err = train.ReadPolicy(ck)
 	return t, err
+}
+
+// inEvaluation reads an experiment with its eval.set, and with the caller's settings over that.
+func inEvaluation(read func(sets []string) (*configs.Experiment, error), sets []string) (*configs.Experiment, error) {
+	x, err := read(sets)
+	if err != nil || len(x.Eval.Set) == 0 {
+		return x, err
+	}
+	return read(append(slices.Clone(x.Eval.Set), sets...))
 }
 
 // Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none.
