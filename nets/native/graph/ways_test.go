@@ -67,7 +67,7 @@ func (k *wayKind) product(set *kernel.Set, p *kernel.Product, a, c []float32, fr
 func (k *wayKind) edge(i int32) []float32 { return k.x[int(i)*wayWidth:][:wayWidth] }
 
 // Ways of passing messages, given attention's weights, on one thread: why graph.pass does what it does
-// (docs/graph.md). ns/edge is the fastest of the benchmark's runs.
+// (docs/results/graph/README.md). ns/edge is the fastest of the benchmark's runs.
 func BenchmarkGraphWays(b *testing.B) {
 	set := kernel.Best()
 	if set == nil {
