@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,14 +27,26 @@ func pageText(c *Catalog) []byte {
 	for _, l := range c.Learners {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.Name, l.Doc, link(l.Page))
 	}
-	b.WriteString("\n## Rivals\n\nPolicies to compare with. A heuristic sees what a learner sees; an oracle knows more.\n\n" +
-		"| name | in | kind | what it does | page |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Rivals\n\nPolicies to compare with. A heuristic sees what a learner sees; an oracle knows more.\n")
+	group := ""
+	var first []string // environments of the group's first row
 	for _, r := range c.Rivals {
-		in := "all"
-		if r.Envs != nil {
-			in = "`" + strings.Join(r.Envs, "`, `") + "`"
+		if r.Page != group {
+			group, first = r.Page, r.Envs
+			in := "all environments"
+			if r.Envs != nil {
+				in = "`" + strings.Join(r.Envs, "`, `") + "`"
+			}
+			fmt.Fprintf(&b, "\nIn %s (%s):\n\n| name | what it does |\n|---|---|\n", in, link(r.Page))
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.Name, in, r.Kind, r.Doc, link(r.Page))
+		doc := r.Doc
+		if r.Kind != Heuristic {
+			doc = string(r.Kind) + ": " + doc
+		}
+		if !slices.Equal(r.Envs, first) {
+			doc += "; in `" + strings.Join(r.Envs, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Name, doc)
 	}
 	return b.Bytes()
 }
