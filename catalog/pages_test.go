@@ -17,15 +17,15 @@ const page = "docs/catalog.md"
 func pageText(c *Catalog) []byte {
 	var b bytes.Buffer
 	link := func(p string) string { return fmt.Sprintf("[%s](%s)", path.Base(p), strings.TrimPrefix(p, "docs/")) }
-	b.WriteString("# What there is\n\nEvery environment, learner and rival that `stoker` knows. `stoker envs` and `stoker agents` print the " +
-		"same; [extending.md](extending.md)\nsays how to add one. This page is made from the table: `go test ./catalog -run Page -update`.\n")
-	b.WriteString("\n## Environments\n\n| id | what is decided | page |\n|---|---|---|\n")
+	b.WriteString("# What there is\n\nEvery environment, learner and rival of `stoker envs` and `stoker agents`. [extending.md](extending.md) " +
+		"says how to add one.\nThis page is made from the table: `go test ./catalog -run Page -update`.\n")
+	b.WriteString("\n## Environments\n\n| id | what is decided |\n|---|---|\n")
 	for _, e := range c.Envs {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.ID, e.Doc, link(e.Page))
+		fmt.Fprintf(&b, "| [`%s`](%s) | %s |\n", e.ID, strings.TrimPrefix(e.Page, "docs/"), e.Doc)
 	}
-	b.WriteString("\n## Learners\n\n| name | how it learns | page |\n|---|---|---|\n")
+	b.WriteString("\n## Learners\n\n| name | how it learns |\n|---|---|\n")
 	for _, l := range c.Learners {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.Name, l.Doc, link(l.Page))
+		fmt.Fprintf(&b, "| [`%s`](%s) | %s |\n", l.Name, strings.TrimPrefix(l.Page, "docs/"), l.Doc)
 	}
 	b.WriteString("\n## Rivals\n\nPolicies to compare with. A heuristic sees what a learner sees; an oracle knows more.\n")
 	group := ""
