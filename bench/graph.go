@@ -32,8 +32,8 @@ func graphPolicy(hidden int) nets.Graph {
 	}
 }
 
-// randomGraph is the peer's: nodes are an eighth of the edges, of which a quarter are functions, a sixteenth
-// resources and the rest invocations; edges are split equally over the kinds and join any two nodes.
+// randomGraph is the peer's graph. It has one node per eight edges: a quarter of the nodes are functions, a sixteenth
+// resources, the rest invocations. Edges are split equally over the kinds and join any two nodes.
 func randomGraph(a nets.Graph, edges int) (*nets.GraphBatch, error) {
 	b, s := nets.NewGraphBatch(a), rng.NewStream(1, "bench graph")
 	n := max(16, edges/8)

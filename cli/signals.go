@@ -18,10 +18,10 @@ func (s stopped) Error() string { return s.signal.String() }
 // patience is how long stopping may take before it is announced.
 const patience = time.Second
 
-// onSignal returns a context that ends at the first SIGINT or SIGTERM; where what follows takes a while, now says
-// what it is, and from then on another signal ends the process at once. Before, it is an echo of the first:
-// timeout(1) and terminals signal a process and its whole group. release gives signals back to Go, which ends the
-// process at the first.
+// onSignal returns a context that ends at the first SIGINT or SIGTERM. If stopping takes a while, now names the work
+// that is left, and from then on another signal ends the process at once. An earlier second signal is an echo of the
+// first, because timeout(1) and terminals signal a process and its whole group. release gives signals back to Go, which
+// ends the process at the first.
 func onSignal(ctx context.Context, out io.Writer, now string) (stoppable context.Context, release func()) {
 	stoppable, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)

@@ -35,8 +35,8 @@ func ReadLoad(name string) (variants.Load, error) {
 	return ParseLoad(name, text)
 }
 
-// traceLoad returns the load of a trace: azure2019, the sample that is embedded, or a folder in the publisher's format, or in
-// that of In-Vitro's samples, of which N_inv.csv names the one of N functions.
+// traceLoad returns the load of a trace: azure2019 (the embedded sample), a folder in the publisher's format, or a file
+// N_inv.csv, In-Vitro's sample of N functions.
 func traceLoad(name string) (variants.Load, bool) {
 	l := variants.DefaultLoad()
 	if name == workload.Azure2019 {

@@ -52,7 +52,7 @@ func (f *stepsFile) machine(drawn bool) (lambdas map[string]string, err error) {
 	return f.flow(flow)
 }
 
-// items makes each Map state one step: what it does with an item is its tasks.
+// items makes each Map state one step. The work on one item is one task of the step.
 func (f *stepsFile) items(m *asl.Machine, facts *asl.Facts) error {
 	items := facts.Maps
 	facts.Maps = map[string]int{}

@@ -10,8 +10,8 @@
 //     An environment that lists its state (package state) gets all three: see [CopyState].
 //   - A step says how long it took ([Outcome.Elapsed]), since slots, windows and workflow steps differ.
 //
-// Draws of the world are hashes of what they are for (package rng), never consumed in the order of service, so that two
-// policies with one seed face the same world.
+// A draw of the world is a hash of its purpose (package rng). The order of service consumes no draws, so two policies
+// with one seed face the same world.
 //
 // What an agent may do is in its masks. Where a choice depends on the choices before it, [Kind].MaskAfter says what is
 // left, as a function of what is seen: a policy needs the spec and the observation, never the environment. What it reads

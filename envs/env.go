@@ -174,10 +174,10 @@ type KindObservation struct {
 	Values []float32
 	// Active marks the agents that are present.
 	Active []bool
-	// Mask is [agents, Action.MaskWidth()]: true for legal choices, of which an active agent has at least one for each
-	// component. It is all true from the start: an environment whose choices are always legal never writes it, any other
-	// writes it whole at each Reset and Step. Empty for continuous actions; policies take an empty mask to mean that all
-	// choices are legal.
+	// Mask is [agents, Action.MaskWidth()]: true for legal choices. An active agent has at least one legal choice for
+	// each component. It is all true from the start: an environment whose choices are always legal never writes it, any
+	// other writes it whole at each Reset and Step. Empty for continuous actions; policies take an empty mask to mean
+	// that all choices are legal.
 	Mask []bool
 	// Legal is [agents, Kind.Legal]: small integers that say which choices go together, such as how many of the amounts of
 	// an invocation a node has room for. The environment documents them. Networks do not read them.

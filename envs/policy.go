@@ -2,8 +2,8 @@ package envs
 
 import "encoding"
 
-// Policy maps what is observed to what is done. It may keep state between steps (a Kalman filter, start tags), which it
-// copies and saves as an environment does. Acting does not allocate after a warm-up.
+// Policy maps observations to actions. It may keep state between steps (a Kalman filter, start tags); it copies and
+// saves this state as an environment does. Acting does not allocate after a warm-up.
 type Policy interface {
 	// Name is short and stable: it labels results.
 	Name() string

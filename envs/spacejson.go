@@ -243,7 +243,7 @@ func (j *spaceJSON) graph(cells *int) (Space, error) {
 	return g, nil
 }
 
-// decode checks a kind of nodes or edges, of which each takes more cells beside its features.
+// decode checks a kind of nodes or edges. Each node or edge takes more cells beside its features.
 func (j *nodeKindJSON) decode(cells *int, more int) ([]Component, error) {
 	if j.Width < 0 || j.Width > maxCells {
 		return nil, fmt.Errorf("width is %d, want 0 to %d", j.Width, maxCells)

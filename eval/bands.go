@@ -39,7 +39,7 @@ type bandOptions struct {
 	Average, Band string
 	Smooth        float64
 	Time          bool
-	// Bounds are those of what is drawn: no interval leaves them.
+	// Bounds are the bounds of the metric that is drawn: no interval leaves them.
 	Bounds envs.Bounds
 }
 

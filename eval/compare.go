@@ -113,8 +113,7 @@ func verdict(c *stats.Comparison, better envs.Better) string {
 	return Worse
 }
 
-// scope says of what a verdict about a against b holds: a method that was trained once is known by that checkpoint
-// only.
+// scope names what a verdict about a against b holds for. With one training seed it holds for this checkpoint only.
 func scope(a, b Scored) string {
 	out := "this policy"
 	switch {

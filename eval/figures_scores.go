@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// profiled is the number of metrics, the foremost, of which profiles are drawn.
+	// profiled is the number of metrics that get profiles, the foremost first.
 	profiled = 4
 	// profilePoints is the number of thresholds, profileResamples that of bootstrap resamples (rliable's).
 	profilePoints    = 101

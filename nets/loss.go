@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Loss is a named loss. Its value for an agent is a mean over the batch, and what it writes as gradient is that
-// of the sum over agents, so that agents with their own parameters learn as if each were alone.
+// Loss is a named loss. Its value for an agent is a mean over the batch. It writes the gradient of the sum over agents,
+// so that agents with their own parameters learn as if each were alone.
 //
 // All that package nets says of a loss is in this file. To add one, declare it here, list it in [Losses], and
 // write its equation in each engine: native/plain/loss.go, torch/loss.go and gorgonia/loss.go. The tests of all

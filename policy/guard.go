@@ -38,7 +38,7 @@ type Where struct {
 	// Row is the agent, node or edge, Feature the number of the feature or component, Name its name.
 	Row, Feature int
 	Name         string
-	// Value is what it is; Low and High are what is taken.
+	// Value is the number; Low and High bound the numbers that the guard accepts.
 	Value, Low, High float64
 }
 

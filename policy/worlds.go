@@ -20,8 +20,8 @@ type World struct {
 	// New makes the environment of a configuration, as JSON, under a workload that no one will run: for the rules that are
 	// made for an environment, and for dependent masks. It opens no file.
 	New func(config, load json.RawMessage) (envs.Env, error)
-	// Fits makes a function that says of an action whether it asks for more than the machines have, for one goroutine. It
-	// is nil where the masks forbid such actions, or where what is too much is taken back when an action is carried out.
+	// Fits makes a function that says of an action whether it asks for more than the machines have, for one goroutine.
+	// It is nil where the masks forbid such actions, or where carrying out an action takes the excess back.
 	Fits func(config, load json.RawMessage) (func(act *envs.Action) error, error)
 	// Face makes what turns a platform's measurements into observations; nil where there is none.
 	Face func(config, load json.RawMessage) (Face, error)

@@ -24,8 +24,8 @@ type Files struct {
 	Certificate, Key string
 	// ClientCA signs the certificates that clients must show; "" asks for none. It needs a certificate of the server's.
 	ClientCA string
-	// Tokens has a bearer token a line, of which a request must carry one; "" asks for none. Lines that begin with # are
-	// comments.
+	// Tokens names a file with a bearer token a line. A request must carry one of them; "" asks for none. Lines that
+	// begin with # are comments.
 	Tokens string
 }
 

@@ -30,9 +30,9 @@ type Outcome struct {
 	Err    error
 }
 
-// Together carries out runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its part
-// of the cores where its options leave the number of threads open; what it computes is what it computes alone, to the
-// byte. One that fails leaves the others alone. When ctx ends, those under way save, and the rest are not begun.
+// Together carries out runs side by side, at most jobs at a time, in their order, and waits for all. Each run gets its
+// part of the cores where its options leave the number of threads open, and leaves the same bytes as alone. The others
+// go on where one fails. When ctx ends, the runs under way save, and the rest are not begun.
 func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 	jobs = max(1, min(jobs, len(runs)))
 	threads := max(1, runtime.GOMAXPROCS(0)/jobs)

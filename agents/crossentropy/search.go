@@ -120,8 +120,8 @@ func (s *Search) Propose() [][]float64 {
 	return s.population
 }
 
-// Observe takes in the candidates' scores, of which higher is better, and fits the distribution to the best. Of equal
-// scores the first counts as better.
+// Observe takes the candidates' scores (higher is better) and fits the distribution to the best. The first of equal
+// scores counts as better.
 func (s *Search) Observe(scores []float64) error {
 	if len(scores) != len(s.population) {
 		return fmt.Errorf("crossentropy: %d scores of %d candidates", len(scores), len(s.population))

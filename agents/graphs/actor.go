@@ -59,7 +59,7 @@ func (a *Actor) Run(obs []*envs.KindObservation, act [][]float32, pick Pick) err
 	return nil
 }
 
-// see writes what is legal in component c: all that is there where there is no mask.
+// see writes the legal choices of component c. Without a mask every choice that exists is legal.
 func (a *Actor) see(o *envs.KindObservation, agent, c int, mask []bool) {
 	if whole := o.MaskOf(agent, a.p.N); whole != nil {
 		copy(mask, whole[a.p.Components[c].From:])

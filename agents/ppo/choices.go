@@ -97,7 +97,7 @@ func (c *choices) act(_ int, out []float32, seen *envs.KindObservation, agent in
 	return logp, nil
 }
 
-// see writes what is legal among the choices from a number on: all, where there is no mask.
+// see writes which choices from a number on are legal. Without a mask all are.
 func (c *choices) see(o *envs.KindObservation, agent, from int, legal []bool) {
 	if whole := o.MaskOf(agent, c.total); whole != nil {
 		copy(legal, whole[from:])

@@ -37,7 +37,8 @@ func (f *field) begin(o *envs.KindObservation) {
 	}
 }
 
-// see writes to dst what an agent sees, then the mean of what the others see; zeros where it is alone or absent.
+// see writes to dst an agent's observation, then the mean observation of the other agents; zeros where the agent is
+// alone or absent.
 func (f *field) see(o *envs.KindObservation, agent int, dst []float32) {
 	own, others := o.Values[agent*f.width:(agent+1)*f.width], dst[f.width:]
 	copy(dst, own)

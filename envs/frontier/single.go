@@ -37,8 +37,8 @@ func Fastest(ctx context.Context, p Problem, usd float64) (Answer, error) {
 	return p.single(ctx, goal{seconds: math.Inf(1), usd: usd * (1 + tie)})
 }
 
-// goal is what is still looked for: configurations of at most so many seconds and USD. One of both is the bound that was
-// asked for, the other the best configuration found so far.
+// goal bounds the search: configurations of at most so many seconds and USD. One number is the bound of the question,
+// the other comes from the best configuration found so far.
 type goal struct {
 	seconds, usd float64
 	cost         bool // the price is to be least, else the time

@@ -57,7 +57,7 @@ func (s *solver) front(t *term) (*stair, error) {
 		}
 		fronts = append(fronts, f)
 	}
-	// Small fronts first: what they give is dominated most.
+	// Small fronts first: most of their sums are dominated.
 	slices.SortStableFunc(fronts, func(x, y *stair) int { return cmp.Compare(len(x.labels), len(y.labels)) })
 	out := &stair{function: -1, labels: []label{{}}}
 	for i, f := range fronts {

@@ -2,9 +2,9 @@ package placement
 
 import "strconv"
 
-// Written returns the configuration in which the functions and workflows that [Azure] or [TPCH] read from files are
-// given. It opens none; what is seen, and what is legal, is the same. Arrivals differ: those of [Azure] come at a
-// constant rate. Of other workloads it is the configuration itself.
+// Written returns a configuration that opens no file: it contains the functions and workflows that [Azure] or [TPCH]
+// read from files. Observations and legal choices are the same. Arrivals differ: with [Azure] they come at a constant
+// rate. With other workloads it is the configuration itself.
 func (s *System) Written() Config {
 	c := s.config
 	if c.Workload != Azure && c.Workload != TPCH {

@@ -241,9 +241,9 @@ func cmpFloat(a, b float64) int {
 	return 0
 }
 
-// latency is the milliseconds that a batch takes with a share of multiprocessors and of time, both in percent. Between
-// measured quotas, of which some files lack 60 and 80, and between measured shares the rate 1/latency is interpolated:
-// it is what a share buys.
+// latency is the milliseconds that a batch takes with a share of multiprocessors and of time, both in percent. The rate
+// 1/latency is interpolated between measured quotas (some files lack 60 and 80) and between measured shares, because a
+// share buys a rate.
 func (t *latencyTable) latency(batch int, sm, quota float64) (float64, error) {
 	shares := t.at[batch]
 	if len(shares) == 0 {

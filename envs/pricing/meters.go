@@ -119,7 +119,7 @@ func ParseSlotMeters(data []byte) (*SlotMeters, error) {
 	return m, nil
 }
 
-// Limits of what is measured; beyond them is a wrong unit, or no reading.
+// Limits of readings. A reading beyond them has a wrong unit, or is missing.
 const (
 	mostCount = 1 << 30
 	mostMoney = 1e15

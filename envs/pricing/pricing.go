@@ -55,7 +55,7 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	return e, nil
 }
 
-// Compose makes the pricing environment with a scheduler made for it, of which [Pricing.NewEnv] can make more.
+// Compose makes the pricing environment and the scheduler inside it. [Pricing.NewEnv] can then make more of both.
 func Compose(c Config, w workload.Config, m Maker) (*Pricing, error) {
 	s, err := NewSlots(c, w, nil)
 	if err != nil {

@@ -9,9 +9,9 @@
 //	                    ↑                              │ a task ends
 //	                    └── tracker: the next visits ←─┘ the last of the visit's
 //
-// A visit is one run of a node within a request. It has one task, or fans out to several, of which a given number run
-// together; it ends with the last. A node that calls others holds a place at its function until they have returned:
-// that is a gate, with a queue. A request that fails goes on with a spoilt input, or is aborted.
+// A visit is one run of a node within a request. It has one task, or fans out to several; a given number of them run
+// together, and the visit ends with the last. A node that calls others holds a place at its function until they have
+// returned: the places are a gate, with a queue. A request that fails goes on with a spoilt input, or is aborted.
 //
 // The environment says by [Hooks] how much work a task is and into how many tasks a visit fans out, and hears how runs
 // and requests end. All draws are the environment's, keyed by [Visit.Key], so that two policies face the same draws.

@@ -72,9 +72,9 @@ type TimerID uint64
 // InstanceID names an instance. 0 names none; an ID is never used twice.
 type InstanceID uint64
 
-// Handler is told what happens. Its methods run inside the event loop at the simulation's present moment and may
-// submit requests, set and cancel timers, resize, and pause; what they cause at the same moment happens after
-// what was already due. The handler is not part of the simulation's state.
+// Handler is told what happens. Its methods run inside the event loop at the simulation's present moment and may submit
+// requests, set and cancel timers, resize, and pause; events that the methods cause at the same moment happen after the
+// events already due. The handler is not part of the simulation's state.
 type Handler interface {
 	// Finished is called once for each request submitted.
 	Finished(s *Sim, r Response)

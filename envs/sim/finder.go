@@ -1,9 +1,9 @@
 package sim
 
 // finder looks up nodes by what they have free. FirstFit and SpreadFit use a segment tree over node numbers; BestFit a
-// treap ordered by free room. Both keep the component-wise maximum of free room below each tree node and skip a
-// subtree that cannot hold what is asked for: O(log nodes) where one resource is scarce; where a node with room
-// in one resource lacks another, as many more subtrees are visited as mislead.
+// treap ordered by free room. Both keep the component-wise maximum of free room below each tree node and skip a subtree
+// that cannot hold the request. A search is O(log nodes) where one resource is scarce. It visits more subtrees where
+// nodes with room in one resource lack another.
 type finder struct {
 	roots
 	top         []Node  // segment tree: maxima by tree node; treap: maxima by machine

@@ -124,7 +124,7 @@ func (s *Sim) discount(f *function, in *instance) {
 	}
 }
 
-// kill ends instance i now; what it runs is reported Killed or put back in the queue. The caller reconciles.
+// kill ends instance i now; its tasks are reported Killed or put back in the queue. The caller reconciles.
 func (s *Sim) kill(i int32, requeue bool) {
 	in := &s.insts[i]
 	f := &s.fns[in.fn]

@@ -38,7 +38,7 @@ func (c Config) Capacity() (Capacity, error) {
 }
 
 // CapacityUsers is Capacity in a closed loop, where more users need more successes (see [RisingQoS]). Load is a number
-// of users; what they think and how they join is as given.
+// of users; their think times and the way they join are as given.
 func (c Config) CapacityUsers(users workload.UsersConfig) (Capacity, error) {
 	s, err := newSearch(c, &users)
 	if err != nil {

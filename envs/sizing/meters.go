@@ -67,8 +67,8 @@ type FunctionMeters struct {
 	Inside float64 `json:"inside"`
 }
 
-// History is what is remembered of the windows before the last one. Its zero value is that of a platform that has
-// measured nothing yet; [Meters.Next] keeps it.
+// History holds what is remembered of the windows before the last one. Its zero value is a platform that has measured
+// nothing yet; [Meters.Next] keeps it.
 type History struct {
 	// Windows is the number of windows measured so far, the last one included.
 	Windows int `json:"windows"`
@@ -108,7 +108,7 @@ func ParseMeters(data []byte) ([]Meters, error) {
 	return all, nil
 }
 
-// Limits of what is measured; beyond them is a wrong unit, or no measurement.
+// Limits of measurements. A measurement beyond them has a wrong unit, or is missing.
 const (
 	mostSeconds  = 1e6
 	mostRequests = 1 << 30

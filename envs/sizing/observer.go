@@ -45,8 +45,8 @@ func NewObserver(id string, c Config, users bool) (*Observer, error) {
 	return o, nil
 }
 
-// OpenObserver is NewObserver from JSON: the configuration, which is laid over the environment's defaults, and the
-// workload's, of which only the kind counts. They are what the section environment of an exported policy has.
+// OpenObserver is NewObserver from JSON: the environment's configuration, laid over its defaults, and the workload's
+// configuration, of which only the kind counts. The section environment of an exported policy has both.
 func OpenObserver(id string, config, load []byte) (*Observer, error) {
 	c := Default()
 	if id == CountedID {

@@ -230,7 +230,7 @@ func (c *Codec) Fail(err error) {
 	}
 }
 
-// Check refuses what is loaded unless ok, with a message made by fmt.Sprintf. It is false after any failure. Its
+// Check refuses the loaded state unless ok, with a message made by fmt.Sprintf. It is false after any failure. Its
 // arguments may allocate: where copies must not, call it where the state is Loaded or Stored.
 func (c *Codec) Check(ok bool, format string, args ...any) bool {
 	if !ok && c.mode == loading {

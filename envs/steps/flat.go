@@ -13,10 +13,10 @@ import (
 // FlatID names the environment.
 const FlatID = "stoker/StepsFlat-v1"
 
-// Flat is the world of [Env] for learners that know no graphs: what is seen is a vector, and what is chosen is how long
-// the step may take. A plan for what is left, made beforehand, gives the step a time; choice k allows a multiple of it,
-// from a half to twice, and the step gets its cheapest option that keeps the time allowed at P90. Two more choices are
-// the fastest option and the cheapest one.
+// Flat is the world of [Env] for learners that know no graphs: the observation is a vector, and the action says how
+// long the step may take. A plan for the rest of the workflow, made beforehand, gives the step a time. Choice k allows
+// a multiple of this time, from a half to twice, and the step gets its cheapest option that keeps the allowed time at
+// P90. Two more choices are the fastest option and the cheapest one.
 type Flat struct {
 	Game
 	spec  *envs.Spec

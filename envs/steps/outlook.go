@@ -21,9 +21,9 @@ type Prospect struct {
 
 // Outlook looks ahead from a decision moment. The rest of the workflow follows one of a few plans made beforehand, from
 // the cheapest to the quickest (the plans of the relaxed problem in which time has a price), and nothing is decided
-// anew later. Times are independent and normal, so prospects are estimates: tails are longer, and later decisions can do
-// better, for which half of the variance of what follows is left out. An Outlook belongs to one goroutine and does not
-// allocate after the first use.
+// anew later. Times are taken as independent and normal, so prospects are estimates: real tails are longer, and later
+// decisions can do better. To allow for later decisions, half of the variance of later steps is left out. An Outlook
+// belongs to one goroutine and does not allocate after the first use.
 type Outlook struct {
 	m     *Model
 	l     *levels
@@ -100,7 +100,7 @@ func (o *Outlook) waiting(at *Moment, s int) float64 {
 	return min(1, max(always, one))
 }
 
-// others works out plan k beside a step: the price of what is not decided, and how likely other paths are to end in
+// others works out plan k beside a step: the price of the undecided steps, and how likely other paths are to end in
 // time.
 func (o *Outlook) others(at *Moment, step, k int) {
 	p := &o.l.plans[k]

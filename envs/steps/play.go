@@ -74,7 +74,7 @@ func (p *Player) trace(out *Played) {
 
 // Measured is what one run of a step came to.
 type Measured struct {
-	// Seconds is the time of the whole step, of which Mapping passes until its last instance starts.
+	// Seconds is the time of the whole step. Mapping is the part of it until the last instance starts.
 	Seconds, Mapping float64
 	// Transfer is the download and the upload of the instance that ended last.
 	Transfer float64

@@ -72,8 +72,8 @@ func ofStage(s *dags.Stage) (l Law) {
 			break
 		}
 	}
-	// With fewer executors a task can be measured quicker, since they disturb each other less, yet never a whole stage:
-	// what is left of that is noise.
+	// With fewer executors a task can be quicker, since they disturb each other less, but a whole stage cannot: a
+	// quicker stage is noise.
 	for i := 1; i < len(l.Seconds); i++ {
 		l.Seconds[i] = max(l.Seconds[i], l.Seconds[i-1])
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// walk is a request on its way through the workflow. A step is ready when it is known of every edge into it whether it
-// is taken, and one is; it is skipped where none is.
+// walk is a request on its way through the workflow. A step waits until every edge into it is decided: taken or not. It
+// is ready if one is taken, and skipped if none is.
 type walk struct {
 	m        *Model // as who decides knows it
 	truth    *Model // as it is

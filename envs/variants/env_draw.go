@@ -16,9 +16,9 @@ var drawn = []workflow.Shape{workflow.Chained, workflow.Fan, workflow.Branches, 
 // mostCrossing bounds the functions of graphs whose edges cross: the exact plans of larger ones take minutes.
 const mostCrossing = 12
 
-// Generate returns generated application number n with from low to high functions: a workflow, of which up to three
-// functions are models with two to four variants, and for each variant a law. Equal numbers give equal applications, on
-// every machine.
+// Generate returns generated application number n with low to high functions: a workflow in which up to three functions
+// are models with two to four variants, and a law for each variant. Equal numbers give equal applications, on every
+// machine.
 func Generate(n uint64, low, high int) (*App, error) {
 	key := rng.New(n, "variants/app")
 	count := low + key.With(0).IntN(high-low+1)
@@ -82,8 +82,8 @@ func drawCV(k rng.Key) float64 {
 	return math.Round(100*(0.05+float64(0.55*k.With(20).Float64()))) / 100
 }
 
-// drawLaw draws a law, exponential or with a knee: from quick to slow seconds with little memory, of which some part
-// stays with much; near and far bound in MB where memory stops to help.
+// drawLaw draws a law, exponential or with a knee. With little memory it takes quick to slow seconds; with much memory
+// a part of this time remains. near and far bound, in MB, the memory beyond which more does not help.
 func drawLaw(k rng.Key, quick, slow, near, far float64) Law {
 	between := func(i uint64, low, high float64) float64 {
 		return low * math.Pow(high/low, k.With(i).Float64())

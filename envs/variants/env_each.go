@@ -15,11 +15,11 @@ const EachID = "stoker/VariantsEach-v1"
 // accuracy: OptiServe, eqs. 4.3 to 4.5) of an application; a step chooses variant and memory of one function. Functions
 // with several variants are decided first, then those whose price depends most on the choice.
 //
-// Beside the decisions there is a present plan for what is left. It keeps the constraints: an option is legal where
-// the plan with it does, or where it would if what is left did its utmost for them. So every episode that begins can
-// be ended within the constraints. The present plan is that of the relaxed problem: time has a rate in USD per second,
-// each function takes the option with the least price plus rate times time, and the rate is the least that keeps the
-// constraint. It is computed anew after each step.
+// Beside the decisions there is a present plan for the functions that are left. An option is legal where the plan with
+// this option keeps the constraints, or where the best plan for the constraints would. So every episode can end within
+// the constraints. The present plan is that of the relaxed problem: time has a rate in USD per second, each function
+// takes the option with the least price plus rate times time, and the rate is the least that keeps the constraint. It
+// is computed anew after each step.
 //
 // The reward of a step is −10 times what the present plan lost at the objective, as a share of the present plan at the
 // beginning. The return is thus −10 times the relative loss of the episode's plan against the relaxed one: positive

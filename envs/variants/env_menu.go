@@ -43,7 +43,7 @@ type offer struct {
 // maxCombinations bounds the combinations of variants of an application that agents are to configure.
 const maxCombinations = 1024
 
-// newMenu leaves out what is dominated: a rule that is monotone in time, price and accuracy loses nothing.
+// newMenu leaves out dominated options: a rule that is monotone in time, price and accuracy loses nothing.
 func newMenu(m *Model, most int) (*menu, error) {
 	n := &menu{model: m, scratch: m.NewScratch(), next: m.Flow.Next()}
 	for f := range m.Options {

@@ -17,11 +17,11 @@ const ID = "stoker/Variants-v1"
 // means does not depend on the other agents.
 //
 // The reward, by default the same for all agents, is −10 times what the plan loses at the objective against the plan of
-// the relaxed problem, as a share and at most 1; less, for each constraint that is missed, a penalty (10), of which
-// constraints missed by less than 5 % cost a part, and 10 times the share by which it is missed, at most 1. Where one is
-// missed nothing is gained at the objective: it is easy to be cheaper than the best plan that keeps a latency, by missing
-// it. A penalty that grows from nothing tells agents near a bound which way it lies; the best that an imprecise policy
-// can do then is to miss about one constraint in twenty.
+// the relaxed problem, as a share and at most 1; less, for each missed constraint, a penalty (10; a part of it where
+// the constraint is missed by less than 5 %) and 10 times the share by which it is missed, at most 1. Where a
+// constraint is missed the objective earns nothing, because missing a latency makes it easy to be cheaper than the best
+// plan that keeps it. A penalty that grows from nothing tells agents near a bound which way it lies; the best that an
+// imprecise policy can do then is to miss about one constraint in twenty.
 type Env struct {
 	shelf *shelf
 	spec  *envs.Spec

@@ -23,7 +23,7 @@ type walk struct {
 	with  []relaxed
 }
 
-// view is what is known of an offer of the function that is next.
+// view describes one offer of the next function.
 type view struct {
 	legal bool
 	edge  bool    // it keeps the constraints only where the rest does its utmost for them

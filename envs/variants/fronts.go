@@ -157,8 +157,9 @@ func (m *Model) problem(l *levels, floor []int) (frontier.Problem, [][]int) {
 	return p, kept
 }
 
-// front returns the exact front of a floor, time rising and cost falling, orchestration included. A cost that grows with
-// the response time takes points from the front and adds none: what is faster and cheaper without it is so with it.
+// front returns the exact front of a floor, time rising and cost falling, orchestration included. A cost that grows
+// with the response time removes points from the front and adds none: a point that is faster and cheaper without this
+// cost is so with it.
 func (m *Model) front(ctx context.Context, l *levels, floor []int) ([]Plan, error) {
 	key := fmt.Sprint(floor)
 	m.fronts.mu.Lock()

@@ -23,8 +23,7 @@ const (
 // Objectives returns all of them.
 func Objectives() []Objective { return []Objective{Time, Cost, Accuracy} }
 
-// Problem is what is wanted of a configuration. A bound that is 0 is none; that of the objective itself is read as a
-// constraint too.
+// Problem is an objective with bounds. A bound of 0 is no bound; a bound on the objective itself is a constraint too.
 type Problem struct {
 	Objective Objective `json:"objective"`
 	// Budget is in USD per million executions, Latency in seconds.

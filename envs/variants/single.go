@@ -69,7 +69,7 @@ func (m *Model) single(ctx context.Context, l *levels, floor []int, p Problem) (
 	if within(out.Seconds, p.Latency) && within(out.USD, p.Budget) {
 		return out, proved, nil
 	}
-	// The bound on what is not the objective. Where the answer is the best there is, nothing keeps both.
+	// The bound on the other quantity. Where even the best answer misses it, no configuration keeps both bounds.
 	if p.Objective == Time && !within(proved, p.Latency) || p.Objective != Time && !within(proved, p.Budget) {
 		proved = math.Inf(1)
 	}

@@ -58,7 +58,7 @@ func (m *Model) best(ctx context.Context, l *levels, p Problem) (Solved, error) 
 	if p.Objective != Accuracy {
 		return m.bestAt(ctx, l, p, p.Accuracy)
 	}
-	// The greatest score that some configuration within the bounds has: what is feasible at a score is so at a lower one.
+	// The greatest score that some configuration within the bounds has: a score is feasible where a greater one is.
 	var failed error
 	feasible := Solved{}
 	unknown := -1.0 // the greatest score of which it is not known

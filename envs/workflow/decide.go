@@ -2,9 +2,9 @@ package workflow
 
 import "slices"
 
-// A node starts when it is known of every edge into it whether it is taken. So it also waits for branches in parallel
-// paths that turn out not to lead to it: for the run of the node that chooses. Where that can be later than what the
-// node waits for anyway, the scenario has a link for it, as if the edge were taken.
+// A node starts when every edge into it is decided: taken or not taken. So it also waits for branches in parallel paths
+// that turn out not to lead to it: for the run of the node that chooses. Where that can be later than what the node
+// waits for anyway, the scenario has a link for it, as if the edge were taken.
 
 // decisions adds these links to a scenario.
 func (e *explorer) decisions(links []link) []link {

@@ -17,8 +17,8 @@ const (
 	Series
 	// Parallel waits for the longest of its parts.
 	Parallel
-	// Other is what is neither: edges that cross, or a branch below a fork. Its time is the expectation over Ways of
-	// the longest path.
+	// Other is any other part: edges that cross, or a branch below a fork. Its time is the expected longest path, over
+	// Ways.
 	Other
 )
 

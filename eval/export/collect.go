@@ -140,8 +140,8 @@ func (c *Collected) describe(f *bundle.File, worlds []*world) error {
 	return nil
 }
 
-// portable is an environment whose configuration may name files: it writes one that holds what they say of what is seen
-// and legal, and opens none.
+// portable is an environment whose configuration may name files. It writes a configuration that opens none and has
+// everything that observations and masks take from the files.
 type portable interface{ Portable() any }
 
 // dependent refuses an environment whose legal choices follow from a Go function that no other program has.

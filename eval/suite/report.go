@@ -161,7 +161,7 @@ func (r *Report) Compare(setting string, m eval.Metric, a eval.Scored, rivals ..
 	return out
 }
 
-// scope says of what a verdict holds: a policy that was trained once is known by that checkpoint only.
+// scope names what a verdict holds for. With one training seed it holds for this checkpoint only.
 func scope(policies ...*eval.Scored) string {
 	var parts []string
 	for _, s := range policies {

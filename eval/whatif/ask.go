@@ -65,7 +65,7 @@ func (q Request) Problem() (variants.Problem, bool, error) {
 type Result struct {
 	App   string `json:"app"`
 	About string `json:"about,omitempty"`
-	// Problem is what was asked; it is missing where nothing was, and Plans are the ends of what is possible.
+	// Problem is the question. Without a question it is missing, and Plans are the extreme plans.
 	Problem *variants.Problem `json:"problem,omitempty"`
 	Plans   []Plan            `json:"plans"`
 	// Load is what the plans were measured under.

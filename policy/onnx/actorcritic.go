@@ -60,8 +60,8 @@ func (p *policy) ppo() error {
 	return nil
 }
 
-// others adds to what each agent sees the mean of what the others that are present see; zeros for one that is alone or
-// absent. Sums are in float64.
+// others appends to each agent's observation the mean observation of the other agents that are present; zeros for an
+// agent that is alone or absent. Sums are in float64.
 func (p *policy) others(v *vectors) string {
 	p.under = v.prefix + "others/"
 	defer func() { p.under = "" }()

@@ -122,7 +122,7 @@ func graphInputs(k *envs.Kind, s *envs.Graph, o *envs.KindObservation) ([]Tensor
 	return append(out, legal...), nil
 }
 
-// whole is what is legal in component c, without dependent masks: all that is there where there is no mask.
+// whole is the legal choices of component c, without dependent masks. Without a mask every choice that exists is legal.
 func whole(k *envs.Kind, s *envs.Graph, o *envs.KindObservation, c, from, n int) []bool {
 	if len(o.Mask) > 0 {
 		return o.Mask[from : from+n]

@@ -24,7 +24,7 @@ import (
 	"github.com/stoker-rl/stoker/policy"
 )
 
-// TB is what is needed of a test, a benchmark or a fuzz target. [Example] is one for examples.
+// TB has the methods of a test, a benchmark or a fuzz target that this package calls. [Example] is one for examples.
 type TB interface {
 	Helper()
 	Context() context.Context

@@ -59,7 +59,7 @@ type Units interface {
 }
 
 // New returns the layout of what a spec describes; units may be nil. A legality table of an environment that is not
-// known here is an error: nobody could say what its numbers mean.
+// known here is an error, because the meaning of its numbers is unknown.
 func New(spec *envs.Spec, units Units) (*Layout, error) {
 	l := &Layout{spec: spec, units: units, byName: map[string]int{}}
 	for i := range spec.Kinds {

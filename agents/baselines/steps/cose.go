@@ -29,11 +29,10 @@ func DefaultCOSE() COSEConfig {
 }
 
 // NewCOSE returns COSE (INFOCOM 2020): memory alone is chosen, with one process an instance and a fixed number of
-// instances. Of each step, sizes are sampled by expected improvement of a Gaussian process of time times price, then an
-// exponential law of time over memory is fitted to the samples. Before every step the cheapest sizes are computed with
-// which all paths of what is left end within the limit. The samples are drawn from the model's laws, the same for every
-// request of a workflow: no step runs twice in a request, so that what a request measures itself says nothing of its
-// other steps.
+// instances. For each step, expected improvement of a Gaussian process (time times price) chooses the sizes to sample.
+// An exponential law of time over memory is fitted to the samples. Before every step it computes the cheapest sizes
+// with which all remaining paths end within the limit. The samples are drawn from the model's laws, the same for every
+// request of a workflow, because a request runs each step once and measures nothing about its other steps.
 func NewCOSE(c COSEConfig) (steps.Decider, error) {
 	if err := bounds.Check(&c); err != nil {
 		return nil, err

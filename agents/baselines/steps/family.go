@@ -17,7 +17,7 @@ type family struct {
 	active         []active  // scratch of a decision
 }
 
-// tail is a time on the path whose quantile is the largest: the mean, and the square of what the quantile is above it.
+// tail is the time on the path with the largest quantile: the mean, and the square of the quantile minus the mean.
 type tail struct{ seconds, spread float64 }
 
 // mostPlans bounds a family.

@@ -7,8 +7,8 @@ import (
 
 // How the times of the steps that are left make one.
 const (
-	// Pooled adds the means, and the squares of what each quantile is above its mean: the quantile of a sum of independent
-	// times, were they normal.
+	// Pooled adds the means, and the squares of each quantile minus its mean: the quantile of a sum of independent
+	// normal times.
 	Pooled = "pooled"
 	// Added adds the quantiles.
 	Added = "added"

@@ -141,7 +141,7 @@ func sign(x float64) int {
 
 func (l *Planner) mb(m move) float64 { return l.m.Options[m.f][m.option].MB }
 
-// free returns the change that lowers what is spent the most and worsens nothing; its f is -1 where there is none.
+// free returns the change that worsens nothing and saves the most; its f is -1 where there is none.
 func (l *Planner) free(functions []int, ofTime bool) move {
 	best := move{f: -1}
 	for _, f := range functions {

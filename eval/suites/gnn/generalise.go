@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/suite"
 )
 
-// Generalise returns the suite of what the policy is worth where it was not trained.
+// Generalise returns the suite that plays the policy where it was not trained.
 func Generalise() suite.Suite {
 	return suite.Suite{
 		Name: "gnn-generalise",

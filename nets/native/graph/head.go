@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// head is a head. Its first layer is taken apart: what is the same for all nodes of a graph is computed once
-// for each graph.
+// head is a head. Its first layer is split: the part that is the same for all nodes of a graph is computed once for
+// each graph.
 type head struct {
 	nets.GraphHead
 	w0, b0, w1, b1 *param

@@ -93,8 +93,8 @@ func wantedRows(gradIn []*Tensor, ports []nets.Port) (from, to int) {
 	return max(from, 0), to
 }
 
-// splitRows copies agent i's gradients w.r.t. the features, of which src holds those from a given value on, to the
-// wanted inputs.
+// splitRows copies agent i's gradients by the features to the wanted inputs. src holds them from a given
+// value on.
 func splitRows(src []float32, from int, tile, i int, gradIn []*Tensor, ports []nets.Port, lanes int) {
 	at := -from
 	for p, t := range gradIn {
