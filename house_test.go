@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -107,6 +108,18 @@ func TestDependencies(t *testing.T) {
 			case foreign && !prefixed(d, dependencies):
 				t.Errorf("%v depend on %s, want only %v beside the standard library", rule.under, d, dependencies)
 			}
+		}
+	}
+}
+
+// The program links gorgonia, which is large and slow to build, only with gorgonia's build tag.
+func TestGorgoniaIsOptional(t *testing.T) {
+	for tags, want := range map[string]bool{"": false, "gorgonia": true} {
+		got := slices.ContainsFunc(deps(t, "-tags="+tags, "."), func(p string) bool {
+			return strings.HasPrefix(p, "gorgonia.org/")
+		})
+		if got != want {
+			t.Errorf("built with tags %q, the program links gorgonia: %v, want %v", tags, got, want)
 		}
 	}
 }

@@ -57,7 +57,8 @@ func TestGraphEngines(t *testing.T) {
 		err := runGraph(Options{Engine: name, Device: "cpu", Edges: []int{200}, Hidden: 8, Time: time.Millisecond},
 			func(r Result) { got = append(got, r) })
 		if err != nil {
-			if name != engines.Torch || !strings.Contains(err.Error(), "make cuda") {
+			advice := map[string]string{engines.Torch: "make cuda", engines.Gorgonia: "go build -tags gorgonia"}[name]
+			if advice == "" || !strings.Contains(err.Error(), advice) {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/nets/enginestest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -191,8 +192,8 @@ func TestEnginesAgree(t *testing.T) {
 	for name, kind := range kinds() {
 		for _, shared := range []bool{true, false} {
 			var want [][]float32
-			for _, engine := range engines.Names() {
-				e, err := engines.Open(engine, engines.Options{Threads: 1})
+			for _, engine := range enginestest.Names() {
+				e, err := enginestest.Open(engine, nets.Float32)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/gorgonia"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -50,7 +49,7 @@ func table() []engine {
 	return []engine{
 		{name: Native, open: openNative},
 		{name: Torch, open: openTorch, advice: "run: make cuda"},
-		{name: Gorgonia, open: openGorgonia},
+		{name: Gorgonia, open: openGorgonia, advice: "run: go build -tags gorgonia -o bin/stoker ."},
 	}
 }
 
@@ -90,13 +89,6 @@ func openNative(o Options) (nets.Engine, error) {
 		return nil, err
 	}
 	return native.New(native.Options{DType: o.DType, Threads: o.Threads}), nil
-}
-
-func openGorgonia(o Options) (nets.Engine, error) {
-	if err := onCPU(Gorgonia, o); err != nil {
-		return nil, err
-	}
-	return gorgonia.New(gorgonia.Options{DType: o.DType})
 }
 
 // onCPU refuses another device for an engine that has none.

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/nets/enginestest"
 )
 
 // recording is testdata/adam.json: PyTorch's parameters and moments for the gradients of testdata/adam.py.
@@ -68,9 +69,9 @@ func recordedStart(i int) float64 { return math.Ldexp(float64(12289*i%65537-3276
 func TestAdamIsPyTorchs(t *testing.T) {
 	const bound = 1e-6
 	r := readRecording(t)
-	for _, name := range engines.Names() {
+	for _, name := range enginestest.Names() {
 		for _, d := range []nets.DType{nets.Float32, nets.Float64} {
-			e, err := engines.Open(name, engines.Options{DType: d})
+			e, err := enginestest.Open(name, d)
 			if err != nil {
 				t.Fatal(err)
 			}
