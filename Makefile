@@ -57,9 +57,10 @@ verify-status: ## which kept results still describe the code, by short runs (two
 
 lint: lint-go lint-torch ## gofmt, vet, staticcheck, golangci-lint, with and without libtorch
 
-lint-go: $(CHECK) ## without libtorch
+lint-go: $(CHECK) ## without libtorch; the environments compiled for arm64, which fuses products where it may
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'gofmt -w these files'; exit 1; }
 	$(PLAIN) $(GO) vet ./...
+	$(PLAIN) $(GO) test ./catalog -run '^TestNoFusedMultiplyAdd$$' -long
 	$(PLAIN) $(TOOLS)/staticcheck ./...
 	$(PLAIN) $(TOOLS)/golangci-lint run ./...
 

@@ -13,8 +13,8 @@ import (
 // processors round twice, and the world would differ between machines. The compiler's own listing for arm64, which
 // fuses wherever the language lets it, shows the lines; float64(a*b)+c keeps it from doing so.
 func TestNoFusedMultiplyAdd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles for another architecture")
+	if !*long {
+		t.Skip("no -long: it compiles the standard library for another architecture")
 	}
 	golang, err := exec.LookPath("go")
 	if err != nil {

@@ -20,7 +20,13 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var update = flag.Bool("update", false, "write docs/catalog.md anew, and record the golden traces whose files are missing")
+var (
+	update = flag.Bool("update", false, "write docs/catalog.md anew, and record the golden traces whose files are missing")
+	long   = flag.Bool("long", false, "compare golden traces to their ends, and compile the environments for arm64")
+)
+
+// shortSteps is how much of each seed of a golden trace is compared without -long.
+const shortSteps = 200
 
 // form makes an environment's configuration and workload from the defaults and a golden trace's settings. Traces are
 // recorded under the load of the sizing experiments, unless their settings say otherwise.
@@ -63,9 +69,12 @@ func TestGoldenTraces(t *testing.T) {
 			t.Run(strings.TrimSuffix(path.Base(g.File), ".golden"), func(t *testing.T) {
 				c := counter{TB: t}
 				x, file := form(t, e.ID, g.Set), filepath.Join("..", filepath.FromSlash(g.File))
-				envtest.Golden(&c, file, *update && missing(file), func() (envs.Env, error) {
-					return e.New(x.Env.Config, x.Workload)
-				})
+				build := func() (envs.Env, error) { return e.New(x.Env.Config, x.Workload) }
+				if record := *update && missing(file); *long || record {
+					envtest.Golden(&c, file, record, build)
+				} else {
+					envtest.GoldenStart(&c, file, shortSteps, build)
+				}
 				broken += min(c.errors, 1)
 				traces++
 			})
@@ -74,15 +83,18 @@ func TestGoldenTraces(t *testing.T) {
 	if *update {
 		return
 	}
-	target := architecture()
+	target, steps := architecture(), shortSteps
+	if *long {
+		steps = envtest.GoldenSteps
+	}
 	proof.Claim(t, proof.Row{
 		Topic: "environments",
 		Claim: fmt.Sprintf("golden traces of %d steps under three seeds, every bit emitted, of all %d environments (%d forms), on %s",
-			envtest.GoldenSteps, len(all), traces, target),
+			steps, len(all), traces, target),
 		Bound:    "equal bits",
 		Measured: fmt.Sprintf("%d of %d traces equal", traces-broken, traces),
 		Holds:    broken == 0,
-		Command:  target + " go test ./catalog -run '^TestGoldenTraces$'",
+		Command:  target + " go test ./catalog -run '^TestGoldenTraces$' -long",
 	})
 }
 

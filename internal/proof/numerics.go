@@ -2,7 +2,7 @@ package proof
 
 // goldenOn compares golden traces on another architecture or instruction set level, given as GOARCH=… or GOAMD64=….
 func goldenOn(setting string) Step {
-	s := goTest("./catalog", "Golden")
+	s := goTest("./catalog", "Golden", "-long")
 	s.Env = []string{setting}
 	return s
 }

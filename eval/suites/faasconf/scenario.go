@@ -28,6 +28,8 @@ type size struct {
 	updates                int64
 	// TraceSteps is the length of the trainings for the 85 minutes; windows, where it is not 0, cuts the 85 minutes short.
 	traceSteps, windows int
+	// Settings of the trainings for the 85 minutes, after all others.
+	settings []string
 }
 
 func sizeOf(quick bool) size {

@@ -2,6 +2,7 @@ package faasconf
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,10 +11,19 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
+var long = flag.Bool("long", false, "the size of the short run that tells whether the kept result is fresh")
+
 // small is a size that tests can play.
-var small = size{
-	applications: []string{"sequential"}, users: []int{10, safeUsers}, rows: 120, repetitions: 2, trainings: 2, updates: 20,
-	traceSteps: 600, windows: 4,
+func small() size {
+	s := size{
+		applications: []string{"sequential"}, users: []int{10, safeUsers}, rows: 120, repetitions: 2, trainings: 2, updates: 20,
+		traceSteps: 600, windows: 4,
+	}
+	if !*long {
+		s.rows, s.repetitions, s.trainings, s.updates, s.traceSteps, s.windows = 60, 1, 1, 6, 100, 2
+		s.settings = []string{"env.windows=4", "train.evaluate.episodes=1"}
+	}
+	return s
 }
 
 // play plays a part of the suite at the small size, and returns a file of the result and the number of rows of each
@@ -60,7 +70,7 @@ func same(t *testing.T, file string, want []string, part func(context.Context, *
 func TestStatic(t *testing.T) {
 	same(t, "fig8-searches.csv", []string{"8", "12", "13", "14"},
 		func(ctx context.Context, o *suite.Options, r *suite.Report) error {
-			f, err := static(ctx, o, r, small)
+			f, err := static(ctx, o, r, small())
 			if err == nil {
 				suite.Judge(r, f, searchClaims)
 			}
@@ -71,7 +81,7 @@ func TestStatic(t *testing.T) {
 // So does the trace, whose policies are trained.
 func TestTrace(t *testing.T) {
 	same(t, "fig9-equal.csv", []string{"9"}, func(ctx context.Context, o *suite.Options, r *suite.Report) error {
-		tr, err := dynamic(ctx, o, r, small)
+		tr, err := dynamic(ctx, o, r, small())
 		if err == nil {
 			tr.report()
 			suite.Judge(r, tr, traceClaims)

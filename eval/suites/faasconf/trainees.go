@@ -126,7 +126,7 @@ func (t *trainee) env() (*sizing.Config, error) {
 func (t *trainee) experiment(s size, seed int) (*configs.Experiment, error) {
 	sets := []string{fmt.Sprintf("seed=%d", seed), "engine.threads=1", fmt.Sprintf("train.steps=%d", s.traceSteps),
 		fmt.Sprintf("train.evaluate.every=%d", s.traceSteps/5)}
-	sets = append(sets, t.sets...)
+	sets = append(append(sets, t.sets...), s.settings...)
 	x, err := configs.Load(t.config+".yaml", sets, catalog.Default())
 	if err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", t.name, err)
