@@ -9,8 +9,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT)
 # Plain Go: no C compiler, and no go.work that make cuda may have left.
-# One set of flags for builds, tests and the builds inside tests, so that what one compiled the others take from the cache.
-PLAIN   := CGO_ENABLED=0 GOWORK=off GOFLAGS='$(strip $(GOFLAGS) -trimpath)'
+PLAIN   := CGO_ENABLED=0 GOWORK=off
 TORCH   := CGO_ENABLED=1 OMP_WAIT_POLICY=PASSIVE
 TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 INSTALL := CGO_ENABLED=0 GOBIN=$(TOOLS) GOFLAGS= GOWORK=off $(GO) install
@@ -23,6 +22,7 @@ SETTINGS := --name quick --set train.steps=4000 --set train.evaluate.every=2000 
 endif
 .PHONY: build train eval test cuda test-torch bench verify verify-status lint lint-go lint-torch clean
 
+# With the flags of the tests and of the builds inside tests: what one compiled, the others take from the cache.
 build: ## bin/stoker: the whole workbench, without cgo
 	$(PLAIN) $(GO) build -ldflags '$(LDFLAGS)' -o bin/stoker .
 

@@ -87,6 +87,10 @@ func crashes(k int) (first, stride int) {
 	return 1 + 83*k%293, 293
 }
 
+// taken reports whether the k-th combination goes through series i of the four: killed, killed in the middle of a write,
+// a disk full once, and a disk full for good. Without -long each combination goes through one.
+func taken(k, i int) bool { return *long || k%4 == i }
+
 // end makes sure that a run is the same as if nothing had happened.
 func (y *tally) end(t *testing.T, l lab, what, text string, want map[string]string) {
 	t.Helper()
@@ -106,14 +110,20 @@ func (y *tally) end(t *testing.T, l lab, what, text string, want map[string]stri
 // which takes away what was not synced. Whatever is left, the run can go on, and ends with the bytes of one that
 // nothing happened to.
 //
-// Without -long it is every some operations only, others for whole and for half ones.
+// Without -long it is every some operations only, for a part of the learners.
 func TestKilledAtEveryOperation(t *testing.T) {
 	var all []tally
 	for k, c := range combinations() {
+		if !taken(k, 0) && !taken(k, 1) {
+			continue
+		}
 		y := tally{Name: c.name}
 		text := c.brief()
 		want := finished(t, parse(t, text))
 		for i, half := range []bool{false, true} {
+			if !taken(k, i) {
+				continue
+			}
 			for n, stride := crashes(2*k + i); ; n += stride {
 				l, last := newLab(t), durabletest.Op{}
 				o := l.options()
@@ -174,10 +184,16 @@ func (y *tally) powerCuts(t *testing.T, l lab, last string, n int, text string, 
 func TestFullDiskAtEveryOperation(t *testing.T) {
 	var all []tally
 	for k, c := range combinations() {
+		if !taken(k, 2) && !taken(k, 3) {
+			continue
+		}
 		y := tally{Name: c.name}
 		text := c.brief()
 		want := finished(t, parse(t, text))
 		for i, forGood := range []bool{false, true} {
+			if !taken(k, 2+i) {
+				continue
+			}
 			for n, stride := crashes(2*k + i); y.fillUp(t, n, forGood, text, want); n += stride {
 				y.Operations = max(y.Operations, n)
 			}
