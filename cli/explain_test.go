@@ -60,7 +60,7 @@ func TestExplainRefuses(t *testing.T) {
 func TestExplainForms(t *testing.T) {
 	for _, config := range []string{"faasconf/firm", "faasconf/simppo", "sizing/faasconf"} {
 		runs := t.TempDir()
-		if code, _, errs := stoker("train", config, "--runs", runs, "--name", "a", "--set", "train.steps=600", "--set",
+		if code, _, errs := stoker("train", config, "--runs", runs, "--name", "a", "--set", "train.steps=300", "--set",
 			"train.evaluate.every=0", "--set", "train.copies=2"); code != exitDone {
 			t.Fatalf("%s: exit %d: %s", config, code, errs)
 		}
@@ -79,12 +79,12 @@ func TestExplainForms(t *testing.T) {
 // Attention is compared with equal weights, in numbers, in words and in a figure.
 func TestExplainAttention(t *testing.T) {
 	runs := t.TempDir()
-	if code, _, errs := stoker("train", "sizing/faasconf-attmf", "--runs", runs, "--name", "a", "--set", "train.steps=400",
-		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "train.copies=2"); code != exitDone {
+	if code, _, errs := stoker("train", "sizing/faasconf-attmf", "--runs", runs, "--name", "a", "--set", "train.steps=240",
+		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "agent.batch=64", "--set", "train.copies=2"); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	run := filepath.Join(runs, "a")
-	args := []string{"explain", run, "--seeds", "1-2", "--states", "40", "--steps", "2", "--replay=false"}
+	args := []string{"explain", run, "--seeds", "1-2", "--states", "12", "--steps", "2", "--replay=false"}
 	code, out, errs := stoker(args...)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)

@@ -44,7 +44,7 @@ func TestLoadsAreSaid(t *testing.T) {
 	type evaluation struct {
 		Load envs.LoadReport `json:"load"`
 	}
-	code, out, errs := stoker("eval", run, "--json", "--out", filepath.Join(runs, "same"))
+	code, out, errs := stoker("eval", run, "fixed", "--json", "--out", filepath.Join(runs, "same"))
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -53,7 +53,8 @@ func TestLoadsAreSaid(t *testing.T) {
 		t.Errorf("a load like that of training: %+v", same)
 	}
 
-	code, out, errs = stoker("eval", run, "--set", "workload.factor=8", "--out", filepath.Join(runs, "heavy"))
+	code, out, errs = stoker("eval", run, "--set", "workload.factor=8", "--set", "env.windows=2", "--seeds", "1",
+		"--out", filepath.Join(runs, "heavy"))
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}

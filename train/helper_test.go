@@ -50,7 +50,7 @@ train: {steps: 48, copies: 3, log_every: 10, evaluate: {every: 15, episodes: 2},
 name: sizing
 seed: 9
 env: {id: stoker/Sizing-v2, windows: 5}
-agent: {name: maddpg, hidden: [4], keys: 2, batch: 4, random_steps: 6, learning_starts: 9}
+agent: {name: maddpg, hidden: [4], keys: 2, batch: 4, replay: 300, random_steps: 6, learning_starts: 9}
 train: {steps: 36, copies: 3, log_every: 10, evaluate: {every: 14, episodes: 1, metric: price}, checkpoint: {every: 10, keep: 1}}
 `,
 }

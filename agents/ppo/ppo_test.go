@@ -24,7 +24,7 @@ func TestLearnsUnderMasks(t *testing.T) {
 			c := quick()
 			change(&c)
 			toy := func() envs.Env { return choicetest.NewToy(choicetest.Toy{Length: 5}) }
-			if mean := paid(t, learn(t, c, 12_000, toy), toy(), false)[0]; mean < 1.6 {
+			if mean := paid(t, learn(t, c, 8_000, toy), toy(), false)[0]; mean < 1.6 {
 				t.Errorf("a step pays %.3f, want 5/3", mean)
 			}
 		})

@@ -116,7 +116,7 @@ func TestObserver(t *testing.T) {
 		}
 		seen, sent, starts := envs.NewObservation(o.Spec()), &Cluster{}, 0
 		for seed := range uint64(2) {
-			watch(t, e, seed, 700, func(obs *envs.Observation, act *envs.Action) {
+			watch(t, e, seed, 200, func(obs *envs.Observation, act *envs.Action) {
 				e.Cluster(sent)
 				read, err := ParseCluster(jsonOf(t, sent))
 				if err != nil {
@@ -148,7 +148,7 @@ func TestObserver(t *testing.T) {
 				}
 			})
 		}
-		if starts < 100 {
+		if starts < 50 {
 			t.Errorf("%s: %d starts, want some", name, starts)
 		}
 	}

@@ -47,11 +47,11 @@ func TestContract(t *testing.T) {
 		c.change(&cfg)
 		t.Run(name, func(t *testing.T) {
 			envtest.Run(t, func() (envs.Env, error) { return New(cfg, c.load, nil) },
-				envtest.Options{Seeds: []uint64{1, 2}, Steps: 12})
+				envtest.Options{Seeds: []uint64{1}, Steps: 8})
 		})
 		t.Run(name+" slots", func(t *testing.T) {
 			envtest.Run(t, func() (envs.Env, error) { return NewSlots(cfg, c.load, nil) },
-				envtest.Options{Seeds: []uint64{1, 2}, Steps: 70})
+				envtest.Options{Seeds: []uint64{1}, Steps: 50})
 		})
 	}
 }

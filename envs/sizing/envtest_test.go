@@ -61,7 +61,8 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := Default()
 			c.change(&cfg)
-			envtest.Run(t, func() (envs.Env, error) { return New(cfg, c.load) }, envtest.Options{})
+			envtest.Run(t, func() (envs.Env, error) { return New(cfg, c.load) },
+				envtest.Options{Seeds: []uint64{1}, Steps: 16})
 		})
 	}
 }

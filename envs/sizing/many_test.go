@@ -30,7 +30,8 @@ func newSides(t testing.TB, w workload.Config, change func(*Config)) *Many {
 func TestManyContract(t *testing.T) {
 	for name, w := range map[string]workload.Config{"trace": DefaultWorkload(), "users": closed(8)} {
 		t.Run(name, func(t *testing.T) {
-			envtest.Run(t, func() (envs.Env, error) { return newSides(t, w, nil), nil }, envtest.Options{})
+			envtest.Run(t, func() (envs.Env, error) { return newSides(t, w, nil), nil },
+				envtest.Options{Seeds: []uint64{1}, Steps: 16})
 		})
 	}
 }

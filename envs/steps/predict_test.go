@@ -49,7 +49,7 @@ func check(m *Model, step, option, warm int) [4]float64 {
 // lognormal times, predicted by its first three moments; chance of 4,000 runs is about 1 %.
 func TestPredictionsHold(t *testing.T) {
 	var worst [4]float64
-	for number := range uint64(12) {
+	for number := range uint64(4) {
 		a, err := Generate(number, DefaultGenerated())
 		if err != nil {
 			t.Fatal(err)

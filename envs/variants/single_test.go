@@ -11,7 +11,7 @@ import (
 func TestSingleIsOnTheFronts(t *testing.T) {
 	ctx := context.Background()
 	asked, none := 0, 0
-	for number := uint64(1); asked < 150; number++ {
+	for number := uint64(1); asked < 60; number++ {
 		m, err := generated(number, 3, 8)
 		if err != nil {
 			t.Fatal(err)

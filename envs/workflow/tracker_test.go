@@ -224,7 +224,7 @@ func TestTrackerDamaged(t *testing.T) {
 				continue
 			}
 			var st Step
-			for range 50 {
+			for range 8 {
 				for run := range int32(len(tr.runs)) {
 					for n := range int32(w.NumNodes()) {
 						_ = tr.Done(run, n, &st)

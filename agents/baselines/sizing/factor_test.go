@@ -90,8 +90,8 @@ func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
 // configuration in the middle of the ranges does not.
 func TestFactor(t *testing.T) {
 	all := rivals()
-	oracle := episodes(t, sizing.Parallel, sizing.DefaultFactor, 20, 2, all["oracle"])
-	fixed := episodes(t, sizing.Parallel, sizing.DefaultFactor, 60, 20, all["fixed"])
+	oracle := episodes(t, sizing.Parallel, sizing.DefaultFactor, 12, 1, all["oracle"])
+	fixed := episodes(t, sizing.Parallel, sizing.DefaultFactor, 40, 8, all["fixed"])
 	t.Logf("oracle %+v, fixed %+v", oracle, fixed)
 	if oracle.violated > 0.1 {
 		t.Errorf("the oracle misses the QoS in %.2f of the windows, want at most 0.1", oracle.violated)
