@@ -2,11 +2,12 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/workbench"
 )
 
 // command is one of stoker's in a page's blocks of shell.
@@ -65,17 +66,17 @@ func words(line string) (all []string) {
 // Every stoker command of the pages has a subcommand and flags that exist, and one that trains has a shipped
 // configuration and keys that exist.
 func TestCommands(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "stoker")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	seen := map[string]bool{}
+	seen, pages := map[string]bool{}, map[string]string{}
 	for path := range pagesOf(t, ".") {
 		text, err := os.ReadFile(filepath.FromSlash(path))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range commands(path, string(text)) {
+		pages[path] = string(text)
+	}
+	t.Chdir(t.TempDir())
+	for path, text := range pages {
+		for _, c := range commands(path, text) {
 			args := append(c.args, "--help")
 			if c.args[0] == "train" && len(c.args) > 1 && strings.HasPrefix(c.args[1], "configs/") {
 				args[len(args)-1] = "--print-config"
@@ -85,16 +86,35 @@ func TestCommands(t *testing.T) {
 				continue
 			}
 			seen[line] = true
-			cmd := exec.CommandContext(t.Context(), program, args...)
-			cmd.Dir = t.TempDir()
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s: stoker %s: %v\n%s", c.at, strings.Join(c.args, " "), err, firstLines(string(out), 3))
+			if code, out := stoker(t, args); code != 0 {
+				t.Errorf("%s: stoker %s: exit %d\n%s", c.at, strings.Join(c.args, " "), code, firstLines(out, 3))
 			}
 		}
 	}
 	if len(seen) < 60 {
 		t.Errorf("the pages have %d different commands, want dozens: is the pattern right?", len(seen))
 	}
+}
+
+// stoker runs a command in this process and returns its exit code and what it printed.
+func stoker(t *testing.T, args []string) (code int, printed string) {
+	t.Helper()
+	f, err := os.Create("printed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, errs := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = f, f
+	code = workbench.Run(args)
+	os.Stdout, os.Stderr = out, errs
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("printed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, string(text)
 }
 
 func firstLines(s string, n int) string {

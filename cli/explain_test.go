@@ -80,7 +80,7 @@ func TestExplainForms(t *testing.T) {
 func TestExplainAttention(t *testing.T) {
 	runs := t.TempDir()
 	if code, _, errs := stoker("train", "sizing/faasconf-attmf", "--runs", runs, "--name", "a", "--set", "train.steps=240",
-		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "agent.batch=64", "--set", "train.copies=2"); code != exitDone {
+		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "agent.batch=64", "--set", "agent.replay=2000", "--set", "train.copies=2"); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	run := filepath.Join(runs, "a")

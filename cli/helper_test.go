@@ -45,7 +45,7 @@ func config(t *testing.T, more string) string {
 	path := filepath.Join(t.TempDir(), "small.yaml")
 	text := `name: small
 env: {id: stoker/LQR-v1, steps: 5}
-agent: {name: maddpg, mix: single, hidden: [4], batch: 4, random_steps: 4, learning_starts: 4}
+agent: {name: maddpg, mix: single, hidden: [4], batch: 4, replay: 300, random_steps: 4, learning_starts: 4}
 ` + more
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func TestOnline(t *testing.T) {
 	text := `name: lab
 env: {id: stoker/Sizing-v2, windows: 5, users: [10]}
 workload: {kind: closed-loop}
-agent: {name: maddpg, hidden: [4], keys: 2, batch: 4}
+agent: {name: maddpg, hidden: [4], keys: 2, batch: 4, replay: 1000}
 train: {steps: 10, evaluate: {every: 0}}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

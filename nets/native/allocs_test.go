@@ -12,7 +12,7 @@ import (
 func noAllocs(t *testing.T, what string, f func()) {
 	t.Helper()
 	f() // warm up
-	if n := testing.AllocsPerRun(20, f); n != 0 {
+	if n := testing.AllocsPerRun(5, f); n != 0 {
 		t.Errorf("%s: %g allocations, want none", what, n)
 	}
 }
