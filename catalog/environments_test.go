@@ -46,8 +46,11 @@ func TestEntries(t *testing.T) {
 				return
 			}
 			c := counter{TB: t}
-			envtest.Run(&c, func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) },
-				envtest.Options{Seeds: []uint64{1}, Steps: 15})
+			o := envtest.Options{Seeds: []uint64{1}, Steps: 15}
+			if *long {
+				o = envtest.Options{Seeds: []uint64{1, 2}, Steps: 30}
+			}
+			envtest.Run(&c, func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) }, o)
 			problems += c.errors
 		})
 	}

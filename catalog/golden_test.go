@@ -22,7 +22,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write docs/catalog.md anew, and record the golden traces whose files are missing")
-	long   = flag.Bool("long", false, "compare golden traces to their ends, and compile the environments for arm64")
+	long   = flag.Bool("long", false, "whole golden traces, more steps and workers, and the environments compiled for arm64")
 )
 
 // shortSteps is how much of each seed of a golden trace is compared without -long.
