@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/pareto"
 )
 
 func frontierCommand() *cobra.Command {
-	q := pareto.Request{Levels: []float64{0.02, 0.05, 0.1}, Resamples: 2000}
+	q := eval.FrontierRequest{Levels: []float64{0.02, 0.05, 0.1}, Resamples: 2000}
 	var seeds, out string
 	var asJSON bool
 	c := &cobra.Command{
@@ -26,7 +27,7 @@ A run, a checkpoint or a policy of the zoo plays under every value of --dial (en
 one. --rival adds a rival under several values of one of its keys. The first family is what the others are compared with.
 The folder gets frontier.json, the points and the prices as CSV, and the figure.`,
 		Example: `  stoker frontier --config configs/sizing/attmf.yaml --rival rule --rival autoscaler.cpu=0.2,0.4,0.6,0.8 --out frontier/
-  stoker frontier runs/faasconf-s1 --dial 0.5,1,2,4,8 --rival rule.weight=1,2,4 --rival oracle.margin=0.1,0.3 --out frontier/
+  stoker frontier runs/faasconf-s1 --dial 0.5,1,2,4,8 --rival rule.weight=1,2,4 --rival oracle.weight=2,5 --out frontier/
   stoker frontier runs/faasconf-s* --dial 1,2,4 --levels 0.03 --set workload.factor=0.9 --out heavier/ --json`,
 		Args: args(0, -1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -34,7 +35,7 @@ The folder gets frontier.json, the points and the prices as CSV, and the figure.
 			if out == "" {
 				return usage("--out is missing: a folder for the result")
 			}
-			if err := pareto.ParseLevels(q.Levels); err != nil {
+			if err := eval.ParseLevels(q.Levels); err != nil {
 				return err
 			}
 			if seeds != "" {
@@ -49,7 +50,7 @@ The folder gets frontier.json, the points and the prices as CSV, and the figure.
 			ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
 			defer release()
 			q.Progress = evalProgress(c)
-			r, err := pareto.Run(ctx, q)
+			r, err := eval.RunFrontier(ctx, q)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -27,9 +27,9 @@ type Family struct {
 
 // Number is an estimate with its 95 % interval; NaN where the frontier does not reach so few violations.
 type Number struct {
-	Mean eval.Number `json:"mean"`
-	Lo   eval.Number `json:"lo"`
-	Hi   eval.Number `json:"hi"`
+	Mean table.Number `json:"mean"`
+	Lo   table.Number `json:"lo"`
+	Hi   table.Number `json:"hi"`
 }
 
 // Row is a point with its estimates.
@@ -44,9 +44,9 @@ type Row struct {
 
 // At is a family's price where at most Level of the windows are violated.
 type At struct {
-	Family string      `json:"family"`
-	Level  eval.Number `json:"level"`
-	Price  Number      `json:"price"`
+	Family string       `json:"family"`
+	Level  table.Number `json:"level"`
+	Price  Number       `json:"price"`
 	// Ratio is the price over that of the first family at the same level.
 	Ratio Number `json:"ratio"`
 	// Reached is the share of the resamples in which this family, and the first one, have a frontier at the level.
@@ -160,7 +160,7 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 	for _, level := range levels {
 		first := PriceAt(mean[0], level)
 		for f := range families {
-			at := At{Family: families[f].Name, Level: eval.Number(level)}
+			at := At{Family: families[f].Name, Level: table.Number(level)}
 			own := PriceAt(mean[f], level)
 			at.Price, _ = over(func(d [][]xy) float64 { return PriceAt(d[f], level) }, own)
 			at.Ratio, at.Reached = over(func(d [][]xy) float64 { return PriceAt(d[f], level) / PriceAt(d[0], level) }, own/first)
@@ -173,12 +173,12 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 // interval is the percentile interval of resampled values around an estimate.
 func interval(mean float64, x []float64) Number {
 	if math.IsNaN(mean) || len(x) == 0 {
-		nan := eval.Number(math.NaN())
+		nan := table.Number(math.NaN())
 		return Number{nan, nan, nan}
 	}
 	slices.Sort(x)
-	at := func(p float64) eval.Number { return eval.Number(x[int(math.Round(p*float64(len(x)-1)))]) }
-	return Number{eval.Number(mean), min(at(0.025), eval.Number(mean)), max(at(0.975), eval.Number(mean))}
+	at := func(p float64) table.Number { return table.Number(x[int(math.Round(p*float64(len(x)-1)))]) }
+	return Number{table.Number(mean), min(at(0.025), table.Number(mean)), max(at(0.975), table.Number(mean))}
 }
 
 // means are the points under some training and workload seeds.

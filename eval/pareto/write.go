@@ -11,7 +11,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -61,7 +60,7 @@ func (r *Result) rows() (points, levels [][]string) {
 	return points, levels
 }
 
-func exact(x eval.Number) string {
+func exact(x table.Number) string {
 	if math.IsNaN(float64(x)) {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package pareto
+package eval
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/pareto"
 	"github.com/stoker-rl/stoker/train"
 )
 
-// Request says which families play, and where.
-type Request struct {
+// FrontierRequest says which families play, and where.
+type FrontierRequest struct {
 	Names *catalog.Catalog
 	// Paths are runs and checkpoints; Config is the experiment, where it is not that of the first of them.
 	Paths  []string
@@ -29,17 +29,17 @@ type Request struct {
 	Levels    []float64
 	Resamples int
 	Workers   int
-	Progress  func(eval.Progress)
+	Progress  func(Progress)
 }
 
 // member is a contestant and its place among the families.
 type member struct {
 	family, setting string
-	contestant      eval.Contestant
+	contestant      Contestant
 }
 
-// Run plays all points of all families under the experiment's seeds.
-func Run(ctx context.Context, q Request) (*Result, error) {
+// RunFrontier plays all points of all families under the experiment's seeds.
+func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error) {
 	all, x, err := q.members()
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func Run(ctx context.Context, q Request) (*Result, error) {
 		return nil, err
 	}
 	spec := env.Spec()
-	by, err := eval.NewCriteria(spec, x.Eval.Constraint, x.Eval.Objective, x.Eval.Tolerance)
+	by, err := NewCriteria(spec, x.Eval.Constraint, x.Eval.Objective, x.Eval.Tolerance)
 	if err != nil {
 		return nil, train.Usage("%w", err)
 	}
@@ -69,25 +69,25 @@ func Run(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		return nil, train.Usage("eval.constraint: %w", err)
 	}
-	r := eval.Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Seeds: seeds, Workers: q.Workers,
+	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Seeds: seeds, Workers: q.Workers,
 		Stochastic: x.Eval.Stochastic, Progress: q.Progress}
 	for _, m := range all {
 		r.Contestants = append(r.Contestants, m.contestant)
 	}
-	played, err := eval.Run(ctx, r)
+	played, err := Run(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	var families []Family
+	var families []pareto.Family
 	for i, m := range all {
-		at := slices.IndexFunc(families, func(f Family) bool { return f.Name == m.family })
+		at := slices.IndexFunc(families, func(f pareto.Family) bool { return f.Name == m.family })
 		if at < 0 {
 			at = len(families)
-			families = append(families, Family{Name: m.family})
+			families = append(families, pareto.Family{Name: m.family})
 		}
-		families[at].Points = append(families[at].Points, Of(m.setting, played.Episodes[i], objective, constraint))
+		families[at].Points = append(families[at].Points, pareto.Of(m.setting, played.Episodes[i], objective, constraint))
 	}
-	out, err := Analyse(families, q.Levels, q.Resamples, 1)
+	out, err := pareto.Analyse(families, q.Levels, q.Resamples, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func Run(ctx context.Context, q Request) (*Result, error) {
 }
 
 // members are all points, the learned ones first, and the experiment.
-func (q *Request) members() (all []member, x *configs.Experiment, err error) {
+func (q *FrontierRequest) members() (all []member, x *configs.Experiment, err error) {
 	dials := q.Dial
 	if len(dials) == 0 || len(q.Paths) == 0 {
 		dials = []string{""}
@@ -107,7 +107,7 @@ func (q *Request) members() (all []member, x *configs.Experiment, err error) {
 			if d != "" {
 				sets, setting = append(sets, "env.reward.dial=["+d+"]"), "dial "+d
 			}
-			c, err := eval.Choose(q.Names, q.Paths, q.Config, append(sets, "eval.rivals=[]"))
+			c, err := Choose(q.Names, q.Paths, q.Config, append(sets, "eval.rivals=[]"))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -129,7 +129,7 @@ func (q *Request) members() (all []member, x *configs.Experiment, err error) {
 			if key != "" {
 				rival, setting = fmt.Sprintf("{name: %s, %s: %s}", name, key, v), key+" "+v
 			}
-			c, err := eval.Choose(q.Names, append(slices.Clone(q.Paths), name), q.Config, append(slices.Clone(q.Sets),
+			c, err := Choose(q.Names, append(slices.Clone(q.Paths), name), q.Config, append(slices.Clone(q.Sets),
 				"eval.rivals=["+rival+"]"))
 			if err != nil {
 				return nil, nil, err
@@ -146,7 +146,7 @@ func (q *Request) members() (all []member, x *configs.Experiment, err error) {
 	return all, x, nil
 }
 
-func (q *Request) member(c *eval.Choice, i int, family, setting string) member {
+func (q *FrontierRequest) member(c *Choice, i int, family, setting string) member {
 	x, con := c.Experiment, c.Contestants[i]
 	con.Name = family + ", " + setting
 	con.NewEnv = func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }

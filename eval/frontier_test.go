@@ -1,0 +1,51 @@
+package eval
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// Rivals play under the values of a key; the first family has a ratio of 1.
+func TestRunFrontier(t *testing.T) {
+	q := FrontierRequest{Names: catalog.Default(), Config: "sizing/attmf", Rivals: []string{"autoscaler.cpu=0.3,0.7", "fixed"},
+		Sets: []string{"env.windows=10", "eval.seeds=1-4"}, Levels: []float64{1}, Resamples: 100, Workers: 2}
+	r, err := RunFrontier(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Points) != 3 || r.Points[0].Setting != "cpu 0.3" || r.Points[2].Family != "fixed" || r.Objective != "price" {
+		t.Errorf("points are %+v", r.Points)
+	}
+	if r.Points[0].Price.Mean <= r.Points[1].Price.Mean || r.Points[2].Price.Lo != r.Points[2].Price.Hi {
+		t.Errorf("prices are %+v", r.Points)
+	}
+	if l := r.Levels[0]; l.Ratio.Mean != 1 || l.Price.Mean != r.Points[1].Price.Mean {
+		t.Errorf("where all may be violated the cheapest counts: %+v", r.Levels)
+	}
+	files, err := pareto.Write(t.TempDir(), r)
+	if err != nil || len(files) < 4 || !strings.Contains(pareto.Text(r), "autoscaler.cpu") {
+		t.Errorf("%v, %v", files, err)
+	}
+	for text, want := range map[string]string{
+		"autoscaler.cpu": "want a rival's name", "autoscaler=1": "want a rival's name", "autoscaler.cpu=0.3,": "want a rival's name",
+		"nobody": "nobody", "autoscaler.cp=1": "unknown key", "": "want a rival's name",
+	} {
+		q.Rivals = []string{text}
+		if _, err := RunFrontier(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	q.Rivals = nil
+	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "nothing to compare") {
+		t.Errorf("nobody: %v", err)
+	}
+	q.Config, q.Rivals, q.Sets = "classic/lqr", []string{"random"}, nil
+	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "better lower") {
+		t.Errorf("an environment without a constraint: %v", err)
+	}
+}
