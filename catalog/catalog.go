@@ -114,9 +114,18 @@ type Rival struct {
 	Config func() any
 	// New makes the rival for an environment such as env, from what Config returned.
 	New func(config any, env envs.Env) (rollout.Actor, error)
+	// Dial is what trades its objective against its constraint; without a key there is none.
+	Dial Dial
 	// Space is what stoker search varies, from what Config returned; nil where there is nothing to search for. [Searched]
 	// sets it.
 	Space func(config any, env envs.Env) (*crossentropy.Space, error)
+}
+
+// Dial is the key of a rival's configuration that trades the objective against the constraint, as autoscaler's cpu does.
+type Dial struct {
+	Key string
+	// Values are played by stoker eval beside the configured one, to draw the rival's frontier; none where that takes long.
+	Values []float64
 }
 
 // In reports whether the rival is made for the environment of an id.

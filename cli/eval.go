@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,6 +25,7 @@ type evalFlags struct {
 	seeds, out, config string
 	workers            int
 	json, force        bool
+	noFrontier         bool
 }
 
 func evalCommand() *cobra.Command {
@@ -67,9 +69,18 @@ policy keeps the constraint, prices and returns give no verdict (docs/statistics
 		"configuration of environment and workload (default: that of the first checkpoint)")
 	countVar(fl, &f.workers, "workers", 0, 0, "episodes that run at the same time, as in 4; 0 is one per core")
 	fl.BoolVar(&f.force, "force", false, "replace an evaluation with other settings in that folder, and say what it was")
+	fl.BoolVar(&f.noFrontier, "no-frontier", false, "leave out the frontiers of policies with a dial, and their episodes")
 	fl.BoolVar(&f.json, "json", false, "print eval.json instead of the table")
 	completeSets(c)
 	return c
+}
+
+// textWidth is where sentences wrap: a terminal's width, and a fixed one elsewhere, so that output in a pipe is stable.
+func textWidth(w io.Writer) int {
+	if !isTerminal(w) {
+		return eval.TextWidth
+	}
+	return terminalWidth(w)
 }
 
 // tracedSeeds is the number of workload seeds whose steps and latencies are kept for figures.
@@ -115,6 +126,11 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	}
 	s, p, err := play(c, choice, f)
 	if err != nil {
+		os.Remove(out) //nolint:errcheck // only where it is empty: nothing was written
+		var sig stopped
+		if errors.As(err, &sig) {
+			fmt.Fprintf(c.ErrOrStderr(), "stopped by %v: nothing is written\n", sig)
+		}
 		return err
 	}
 	s.Settings, s.SettingsDigest = settings, settings.Digest()
@@ -127,7 +143,7 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	if f.json {
 		return printJSON(w, s)
 	}
-	fmt.Fprintln(w, eval.Text(s))
+	fmt.Fprintln(w, eval.TextAt(s, textWidth(w)))
 	fmt.Fprintf(w, "report: %s\n", filepath.Join(out, eval.ReportFile))
 	fmt.Fprintf(w, "data:   %s, %s\n", filepath.Join(out, eval.SummaryFile), filepath.Join(out, eval.ScoresFile))
 	for _, fig := range s.Figures {
@@ -169,10 +185,11 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	}
 	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
 	defer release()
-	p, err := eval.Run(ctx, eval.Request{
+	r := eval.Request{
 		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: workers,
 		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: evalProgress(c),
-	})
+	}
+	p, err := eval.Run(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -181,6 +198,12 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	if !f.noFrontier {
+		r.Progress = evalProgress(c)
+		if err := choice.Frontiers(ctx, r, p, s); err != nil {
+			return nil, nil, err
+		}
 	}
 	load, err := train.ReportLoad(probe, choice.TrainedLoads(), c.ErrOrStderr())
 	if err != nil {

@@ -28,6 +28,12 @@ type Choice struct {
 	// Runs are the run folders among the sources, for learning curves, with the contestant they belong to.
 	Runs []RunOf
 
+	learned, sets []string          // the paths of learned contestants, and the caller's settings
+	config        string            // the experiment's file, where one was given
+	dials         map[int][]float64 // the dials that learned contestants were trained with
+	chosen        []configs.Choice  // the rival that a contestant is, by contestant; empty for a learned one
+	methods       map[string]string
+
 	loads  map[int]*envs.Load // that learned contestants were trained on, as far as they are known
 	names  *catalog.Catalog
 	groups map[string]int // contestants by what made them, see groupOf
@@ -62,7 +68,8 @@ func matched(paths []string) ([]string, error) {
 // some; a named one has the experiment's configuration where it lists that rival. What the caller got wrong is marked
 // as train.ErrUsage.
 func Choose(names *catalog.Catalog, paths []string, config string, sets []string) (*Choice, error) {
-	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}}
+	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}, sets: sets, config: config,
+		dials: map[int][]float64{}}
 	if config != "" {
 		load := func(sets []string) (*configs.Experiment, error) { return configs.Load(config, sets, names) }
 		x, err := inEvaluation(load, sets)
@@ -146,6 +153,7 @@ func (c *Choice) addLearned(path string, sets []string) error {
 	if err != nil {
 		return err
 	}
+	c.learned = append(c.learned, path)
 	ck, x := trained.Checkpoint, trained.Experiment
 	if c.Experiment == nil {
 		c.Experiment = x
@@ -168,7 +176,15 @@ func (c *Choice) addLearned(path string, sets []string) error {
 		}
 		c.called = append(c.called, called)
 		c.Contestants = append(c.Contestants, Contestant{Name: called.base, Kind: catalog.Learned})
+		c.chosen = append(c.chosen, configs.Choice{})
 		c.trainedOn(at, trained)
+		own, err := train.ReadExperiment(ck, nil, c.names)
+		if err != nil {
+			return err
+		}
+		if dial := dialOf(own); len(dial) == 2 {
+			c.dials[at] = dial
+		}
 	}
 	con := &c.Contestants[at]
 	for _, o := range con.Versions {
@@ -230,6 +246,9 @@ func callOf(ck *checkpoints.Checkpoint, path, experiment string) (named, error) 
 		}
 	}
 	m, err := policyShape(ck.Header().Config)
+	if _, missing := os.Stat(filepath.Join(run, checkpoints.RunFile)); missing == nil && !sweep.Is(filepath.Dir(run)) {
+		experiment = groupName(run) // as --name has it
+	}
 	return named{base: experiment + at, folder: groupName(run) + at, config: m}, err
 }
 
@@ -250,6 +269,7 @@ func (c *Choice) addRival(choice configs.Choice) error {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
 	c.note(len(c.Contestants), r.Name+" "+string(config))
+	c.chosen = append(c.chosen, choice)
 	c.called = append(c.called, named{base: r.Name, folder: r.Name, config: m, plain: true})
 	c.Contestants = append(c.Contestants, rivalOf(r, r.Name, choice.Config))
 	return nil

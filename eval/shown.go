@@ -23,12 +23,10 @@ func (e *Estimate) shown(few bool) shown {
 	return shown{table.Estimate{At: float64(e.Mean), Low: float64(e.MeanLo), High: float64(e.MeanHi)}, false}
 }
 
-// differs is the difference of a comparison.
+// differs is the difference of a comparison, with the interval that decides its verdict: it holds for all rivals at once.
 func (s *Summary) differs(c *Comparison) shown {
-	if s.few(c.A) || s.few(c.B) {
-		return shown{table.Estimate{At: float64(c.Difference), Low: float64(c.SeedsLo), High: float64(c.SeedsHi)}, true}
-	}
-	return shown{c.Interval(), false}
+	return shown{table.Estimate{At: float64(c.Difference), Low: float64(c.SimultaneousLo), High: float64(c.SimultaneousHi)},
+		false}
 }
 
 // improves is the probability of improvement of a comparison.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/pareto"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -40,6 +41,10 @@ type Summary struct {
 	// Verdicts are on every policy compared and each of the others; Comparisons are by single metrics.
 	Verdicts    []Verdict    `json:"verdicts"`
 	Comparisons []Comparison `json:"comparisons"`
+	// Methods are what the policies are settings of, and Frontier is the objective over the constraint of each, with the
+	// prices at equal violations; none where there is no such frontier.
+	Methods  []Method       `json:"methods,omitempty"`
+	Frontier *pareto.Result `json:"frontier,omitempty"`
 	// Settings are what the numbers depend on, SettingsDigest is their digest.
 	Settings       Settings `json:"settings,omitempty"`
 	SettingsDigest string   `json:"settings_digest,omitempty"`
@@ -142,6 +147,13 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 			s.Comparisons = append(s.Comparisons, Compare(m, all[k][c], rivals, a.Resamples, of)...)
 		}
 	}
+	slices.SortStableFunc(s.Policies, func(a, b PolicyResult) int { return bounds(a.Kind) - bounds(b.Kind) })
+	slices.SortStableFunc(s.Comparisons, func(a, b Comparison) int {
+		if a.A != b.A || a.Metric != b.Metric {
+			return 0
+		}
+		return bounds(s.policy(a.B).Kind) - bounds(s.policy(b.B).Kind)
+	})
 	s.decide(a.Criteria)
 	s.Summary = s.sentence()
 	return s, nil

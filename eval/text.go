@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 )
 
 // lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the
@@ -40,13 +43,23 @@ func (l *lines) with(b string) int {
 	return slices.IndexFunc(l.diff, func(c Comparison) bool { return c.B == b })
 }
 
-// Text returns the evaluation for a terminal: one sentence first, then a block of lines per metric, the first compared
-// policy's differences beside the means, those of further ones below, then the verdicts in words and what they hold of.
-func Text(s *Summary) string {
+// TextWidth is where [Text] wraps sentences.
+const TextWidth = 100
+
+// Text returns the evaluation for a terminal of [TextWidth] columns.
+func Text(s *Summary) string { return TextAt(s, TextWidth) }
+
+// TextAt returns the evaluation for a terminal of so many columns: one sentence first, prices at equal violations, a block
+// of lines per metric, the first compared policy's differences beside the means, those of further ones below, then the
+// verdicts in words and what they hold of. Sentences wrap, tables do not.
+func TextAt(s *Summary, width int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n%s\n\n", s.Summary, s.heading(), s.who())
+	fmt.Fprintf(&b, "%s\n\n%s\n%s\n\n", wrap(s.Summary+".", width), wrap(s.heading(), width), wrap(s.who(), width))
 	for _, w := range s.loadLines() {
-		fmt.Fprintf(&b, "Load: %s.\n\n", w)
+		fmt.Fprintf(&b, "%s\n\n", wrap("Load: "+w+".", width))
+	}
+	if rows := s.frontierRows(); len(rows) > 0 {
+		fmt.Fprintf(&b, "%s\n%s\n", s.frontierTitle(), table.Columns(rows, true))
 	}
 	compared := s.compared()
 	if len(compared) == 0 {
@@ -58,9 +71,12 @@ func Text(s *Summary) string {
 		}
 		b.WriteString(table.Columns(s.blocks(a, i == 0), true))
 	}
-	for _, words := range [][]string{s.verdictLines(), s.conclusions(), s.notes()} {
-		if len(words) > 0 {
-			fmt.Fprintf(&b, "\n%s\n", strings.Join(words, "\n"))
+	for _, lines := range [][]string{s.verdictLines(), s.conclusions(), s.notes()} {
+		for i := range lines {
+			lines[i] = wrap(lines[i], width)
+		}
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n%s\n", strings.Join(lines, "\n"))
 		}
 	}
 	return b.String()
@@ -108,7 +124,7 @@ func (s *Summary) blocks(a string, estimates bool) [][]string {
 		head = append(head, "mean [95 %]")
 	}
 	if a != "" {
-		head = append(head, a+" − it [95 %]", "p (Holm)", "P(better)", a+" is")
+		head = append(head, a+" − it [95 %, all at once]", "p (Holm)", "P(better)", a+" is")
 	}
 	rows := [][]string{head}
 	for _, m := range s.Metrics {
@@ -156,4 +172,65 @@ func label(name, unit string) string {
 		return name
 	}
 	return fmt.Sprintf("%s (%s)", name, unit)
+}
+
+// wrap breaks a line between words so that none is longer than width, where words allow it; what goes on is indented by
+// two more than the line.
+func wrap(text string, width int) string {
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	var out strings.Builder
+	used := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+			out.WriteString(indent)
+			used = len(indent)
+		case used+1+n > width && width > 0:
+			next := ""
+			if indent != "" {
+				next = indent + "  "
+			}
+			out.WriteString("\n" + next)
+			used = len(next)
+		default:
+			out.WriteString(" ")
+			used++
+		}
+		out.WriteString(word)
+		used += n
+	}
+	return out.String()
+}
+
+// frontierTitle says what the table of frontierRows holds.
+func (s *Summary) frontierTitle() string {
+	f := s.Frontier
+	return fmt.Sprintf("%s where at most so much is %s [95 %%]", label(words.Of(f.Objective), f.Unit), words.Of(f.Limit))
+}
+
+// frontierRows are the prices at equal violations: a row per method, a column per level.
+func (s *Summary) frontierRows() [][]string {
+	if s.Frontier == nil {
+		return nil
+	}
+	var rows [][]string
+	head := []string{""}
+	for _, m := range s.Methods {
+		row := []string{"  " + m.Name}
+		if m.Kind == catalog.Oracle {
+			row[0] += " (bound)"
+		}
+		for _, at := range s.Frontier.Levels {
+			if at.Family != m.Name {
+				continue
+			}
+			if len(rows) == 0 {
+				head = append(head, fmt.Sprintf("at most %g", float64(at.Level)))
+			}
+			row = append(row, at.Price.Text())
+		}
+		rows = append(rows, row)
+	}
+	return append([][]string{head}, rows...)
 }

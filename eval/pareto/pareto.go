@@ -63,9 +63,11 @@ type Result struct {
 	Resamples int      `json:"resamples"`
 	Points    []Row    `json:"points"`
 	Levels    []At     `json:"levels"`
-	Command   []string `json:"command,omitempty"`
-	Version   string   `json:"version,omitempty"`
-	Revision  string   `json:"revision,omitempty"`
+	// Equal compares the learned families with each other one at their own violations; only stoker eval has it.
+	Equal    []Equal  `json:"equal,omitempty"`
+	Command  []string `json:"command,omitempty"`
+	Version  string   `json:"version,omitempty"`
+	Revision string   `json:"revision,omitempty"`
 }
 
 // xy is a point's mean share of violated windows and mean price.
@@ -110,44 +112,8 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 	if err != nil {
 		return nil, err
 	}
-	whole := func(n int) []int {
-		out := make([]int, n)
-		for i := range out {
-			out[i] = i
-		}
-		return out
-	}
-	r := &Result{Resamples: resamples}
-	all := make([]int, seeds)
-	copy(all, whole(seeds))
-	mean := make([][]xy, len(families))
-	for f := range families {
-		mean[f] = families[f].means(whole(len(families[f].Points[0].Price)), all)
-	}
-	stream := rng.NewStream(seed, "bootstrap of frontiers")
-	draws := make([][][]xy, resamples)
-	for b := range draws {
-		draw := func(n int) []int {
-			out := make([]int, n)
-			for i := range out {
-				out[i] = stream.IntN(n)
-			}
-			return out
-		}
-		own := draw(seeds)
-		for f := range families {
-			draws[b] = append(draws[b], families[f].means(draw(len(families[f].Points[0].Price)), own))
-		}
-	}
-	over := func(value func(d [][]xy) float64, m float64) (Number, float64) {
-		var x []float64
-		for _, d := range draws {
-			if v := value(d); !math.IsNaN(v) {
-				x = append(x, v)
-			}
-		}
-		return interval(m, x), float64(len(x)) / float64(max(1, len(draws)))
-	}
+	r, d := &Result{Resamples: resamples}, drawn(families, seeds, resamples, seed)
+	mean, over := d.mean, d.over
 	for f := range families {
 		lost := beaten(mean[f])
 		for i, m := range mean[f] {
@@ -168,6 +134,53 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 		}
 	}
 	return r, nil
+}
+
+// draws are the points of all families, [family][point]: their means, and those of every resample.
+type draws struct {
+	mean [][]xy
+	of   [][][]xy
+}
+
+// drawn resamples the workload seeds of all families together, and the training seeds of each by themselves.
+func drawn(families []Family, seeds, resamples int, seed uint64) *draws {
+	whole := func(n int) []int {
+		out := make([]int, n)
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	}
+	d := &draws{mean: make([][]xy, len(families)), of: make([][][]xy, resamples)}
+	for f := range families {
+		d.mean[f] = families[f].means(whole(len(families[f].Points[0].Price)), whole(seeds))
+	}
+	stream := rng.NewStream(seed, "bootstrap of frontiers")
+	for b := range d.of {
+		draw := func(n int) []int {
+			out := make([]int, n)
+			for i := range out {
+				out[i] = stream.IntN(n)
+			}
+			return out
+		}
+		own := draw(seeds)
+		for f := range families {
+			d.of[b] = append(d.of[b], families[f].means(draw(len(families[f].Points[0].Price)), own))
+		}
+	}
+	return d
+}
+
+// over is a value with mean m and its interval over the resamples that have one, and the share of these.
+func (d *draws) over(value func(d [][]xy) float64, m float64) (Number, float64) {
+	var x []float64
+	for _, points := range d.of {
+		if v := value(points); !math.IsNaN(v) {
+			x = append(x, v)
+		}
+	}
+	return interval(m, x), float64(len(x)) / float64(max(1, len(d.of)))
 }
 
 // interval is the percentile interval of resampled values around an estimate.

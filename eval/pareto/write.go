@@ -149,7 +149,7 @@ func Text(r *Result) string {
 		if p.Beaten {
 			note = "beaten by another of its family"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.Family, p.Setting, p.Violated.text(), p.Price.text(), note)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.Family, p.Setting, p.Violated.Text(), p.Price.Text(), note)
 	}
 	t.Flush() // a strings.Builder does not fail
 	families := r.Families()
@@ -157,17 +157,18 @@ func Text(r *Result) string {
 		families[0])
 	t = tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, l := range r.Levels {
-		ratio := l.Ratio.text()
+		ratio := l.Ratio.Text()
 		if l.Family == families[0] {
 			ratio = "1"
 		}
-		fmt.Fprintf(t, "%s at most %g\t%s\t%s\t%s\n", r.Limit, l.Level, l.Family, l.Price.text(), ratio)
+		fmt.Fprintf(t, "%s at most %g\t%s\t%s\t%s\n", r.Limit, l.Level, l.Family, l.Price.Text(), ratio)
 	}
 	t.Flush()
 	return b.String()
 }
 
-func (n Number) text() string {
+// Text is the number with its interval, or that it is not reached.
+func (n Number) Text() string {
 	if math.IsNaN(float64(n.Mean)) {
 		return "not reached"
 	}

@@ -78,3 +78,15 @@ func Of(tag string) string {
 
 // plain is a name as text.
 func plain(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// kept are what a policy keeps, by a constraint's name and unit: the complement of its share.
+var kept = map[[2]string]string{
+	{"violated", "share of windows"}: "windows within the QoS",
+	{"violated", "1"}:                "plans within their constraint",
+	{"violations", "1"}:              "requests within their deadline",
+	{"missed", "1"}:                  "requests within their SLO",
+	{"violation_rate", "of jobs"}:    "jobs in time",
+}
+
+// Kept says what is kept where a share of violations is not 1: "windows within the QoS"; empty where no word is known.
+func Kept(quantity, unit string) string { return kept[[2]string{quantity, unit}] }
