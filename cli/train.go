@@ -166,6 +166,9 @@ func evaluates(x *configs.Experiment) error {
 	if _, err := eval.NewPlots(env.Spec(), x.Eval.Scatter, x.Eval.Series); err != nil {
 		return usage("%s: %w", x.Source, err)
 	}
+	if err := eval.Fit(catalog.Of(x), x, env); err != nil {
+		return usage("%s: %w; leave it out of eval.rivals, which stoker eval compares with", x.Source, err)
+	}
 	return nil
 }
 

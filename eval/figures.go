@@ -33,7 +33,7 @@ func newPainter(dir string, s *Summary) *painter {
 func (p *painter) drawAll() error {
 	p.s.Figures = nil
 	for _, f := range []func() ([]string, error){
-		p.curve, p.scatter, p.intervals, p.improvement, p.profile, p.distributions, p.series,
+		p.frontier, p.curve, p.scatter, p.intervals, p.improvement, p.profile, p.distributions, p.series,
 	} {
 		files, err := f()
 		if err != nil {

@@ -68,6 +68,9 @@ func (p *painter) scatter() ([]string, error) {
 		return nil, nil
 	}
 	mx, my := p.s.Plots.Scatter[0], p.s.Plots.Scatter[1]
+	if my.Name == p.s.Constraint && mx.Name == p.s.Objective { // as in the figure of frontiers
+		mx, my = my, mx
+	}
 	panel := chart.NewPanel("", mx.direction(), my.direction())
 	panel.MarginX, panel.MarginY = 0.06, 0.08
 	rows := [][]string{{"policy", mx.Name, mx.Name + "_lo", mx.Name + "_hi", my.Name, my.Name + "_lo", my.Name + "_hi",

@@ -138,10 +138,11 @@ func (s *Summary) objectiveAt(x float64) string {
 // withUnit is a value of the objective with its unit.
 func (s *Summary) withUnit(x float64) string {
 	m := s.metric(s.Objective)
-	text := minus(strconv.FormatFloat(x, 'g', 3, 64))
-	if math.Abs(x) >= 100 && math.Abs(x) < 1e7 {
-		text = minus(strconv.FormatFloat(x, 'f', 0, 64))
+	place := 0
+	if x != 0 && table.Finite(x) {
+		place = min(0, int(math.Floor(math.Log10(math.Abs(x))))-2)
 	}
+	text := minus(table.Round(x, place))
 	if m.Unit == "" || m.Unit == "1" {
 		return text
 	}
@@ -154,7 +155,11 @@ func share(x, violated float64) string {
 	if v := 100 * min(violated, 1-violated); v > 0 {
 		digits = min(2, max(0, 1-int(math.Floor(math.Log10(v)))))
 	}
-	return strconv.FormatFloat(100*x, 'f', digits, 64) + " %"
+	text := strconv.FormatFloat(100*x, 'f', digits, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " %"
 }
 
 // firstOfPoints compares policies as they are, where there is no frontier.

@@ -14,6 +14,11 @@ import (
 func Markdown(s *Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n%s.\n\n", s.heading(), s.Summary, s.who())
+	if rows := s.frontierRows(); len(rows) > 0 {
+		fmt.Fprintf(&b, "## At equal violations\n\n%s.\n\n", s.frontierTitle())
+		table.Markdown(&b, rows)
+		b.WriteString("\n")
+	}
 	b.WriteString("## Estimates\n\nMean [95 % interval]; ↓ lower is better, ↑ higher is better.\n\n")
 	head := []string{"metric"}
 	for _, p := range s.Policies {
@@ -54,7 +59,7 @@ func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 		}
 	}
 	table.Markdown(b, rows)
-	fmt.Fprintf(b, "\nBy single metrics: difference of the means %s − other under the same workload [95 %% interval], p "+
+	fmt.Fprintf(b, "\nBy single metrics: difference of the means %s − other under the same workload [95 %% interval for all rivals at once], p "+
 		"after Holm's correction, and what %s is.\n\n", a, a)
 	head := []string{"metric"}
 	for _, c := range s.against(a, s.Metrics[0].Name) {

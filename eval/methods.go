@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -112,7 +111,7 @@ func (s *Summary) compareFrontiers(families []pareto.Family, m, o Metric) error 
 	if err != nil {
 		return err
 	}
-	res.Env, res.Objective, res.Unit, res.Limit, res.Seeds = s.Env, o.Name, o.Unit, m.Name, s.Seeds
+	res.Env, res.Objective, res.Unit, res.Limit, res.LimitUnit, res.Seeds = s.Env, o.Name, o.Unit, m.Name, m.Unit, s.Seeds
 	for i := range s.Methods {
 		if s.Methods[i].Kind != catalog.Learned && i > 0 {
 			break
@@ -295,11 +294,9 @@ func Fit(names *catalog.Catalog, x *configs.Experiment, env envs.Env) error {
 		if !r.In(x.Env.Name) {
 			return train.Usage("%s: %s is made for %v, not for %s", key, r.Name, r.Envs, x.Env.Name)
 		}
-		var actor rollout.Actor
-		if actor, err = r.New(choice.Config, env); err != nil {
+		if _, err = r.New(choice.Config, env); err != nil {
 			return train.Usage("%s: %s: %w", key, r.Name, err)
 		}
-		_ = actor
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ type report struct {
 	Notes          []string
 	Estimates      [][]reportCell // a row per metric, the first cell names it
 	Policies       []string
+	Lead           *reportFigure // stands first
+	Equal          [][]string    // the objective at equal violations
+	EqualTitle     string
 	Figures        []reportFigure
 	Data           []reportFile
 	Command        string
@@ -63,6 +66,7 @@ type reportCell struct {
 }
 
 type reportFigure struct {
+	name           string
 	Title, Caption string
 	Image          template.URL
 	Files          []reportFile
@@ -111,6 +115,14 @@ func newReport(dir string, s *Summary) (*report, error) {
 	if err := r.draw(dir); err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(r.Figures, func(f reportFigure) bool { return f.name == frontierName }); i >= 0 {
+		r.lead(i)
+	} else if i := slices.IndexFunc(r.Figures, func(f reportFigure) bool { return f.name == "scatter" }); i >= 0 {
+		r.lead(i)
+	}
+	if r.Equal = s.frontierRows(); len(r.Equal) > 0 {
+		r.EqualTitle = s.frontierTitle()
+	}
 	for _, f := range dataFiles {
 		if _, err := os.Stat(filepath.Join(dir, f.Name)); err == nil || f.Name == SummaryFile { // eval.json is written last
 			r.Data = append(r.Data, f)
@@ -119,6 +131,12 @@ func newReport(dir string, s *Summary) (*report, error) {
 	var err error
 	r.Settings, err = s.settings()
 	return r, err
+}
+
+// lead moves a figure to the front of the page.
+func (r *report) lead(i int) {
+	f := r.Figures[i]
+	r.Lead, r.Figures = &f, slices.Delete(r.Figures, i, i+1)
 }
 
 var dataFiles = []reportFile{
@@ -185,6 +203,8 @@ func (s *Summary) reportNotes() []string {
 
 // captions say what a figure shows, by the beginning of its name.
 var captions = []struct{ prefix, title, text string }{
+	{frontierName, "The frontier", "What each policy costs over how often it violates: a point for every setting of its " +
+		"dial, with 95 % intervals, and a line between those that no other setting beats. Below and to the left is better."},
 	{"learning_curve", "Learning curve", "Over training: the mean over the runs of a method, and the range from the " +
 		"lowest to the highest of them. Its points are of training's own evaluations, on other seeds than the tables, " +
 		"and of a trace on the part that training sees."},
@@ -211,7 +231,7 @@ func (r *report) draw(dir string) error {
 			return err
 		}
 		name := strings.TrimSuffix(f, ".svg")
-		fig := reportFigure{Title: strings.ReplaceAll(name, "_", " "),
+		fig := reportFigure{name: name, Title: strings.ReplaceAll(name, "_", " "),
 			Caption: "How a quantity that the environment samples is distributed, and its tail.",
 			Image:   template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(b)),
 			//nolint:gosec // what we drew ourselves
@@ -226,6 +246,9 @@ func (r *report) draw(dir string) error {
 		switch {
 		case strings.HasSuffix(name, "_cdf"):
 			fig.Title, data = "Distribution of "+words.Of(strings.TrimSuffix(name, "_cdf")), samplesFile
+		case name == frontierName:
+			data = frontierPointsFile
+			fig.Files = append(fig.Files, reportFile{Name: frontierLevelsFile, What: "at equal violations as CSV"})
 		case name == "over_time":
 			data = stepsFile
 		case strings.HasPrefix(name, "improvement"):

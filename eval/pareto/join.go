@@ -56,7 +56,7 @@ func WritePanels(dir string, results []Named, columns int, limit float64) ([]str
 	}
 	var points, levels [][]string
 	for i, r := range results {
-		p, l := r.rows()
+		p, l := r.Rows()
 		if i == 0 {
 			points, levels = [][]string{append([]string{"panel"}, p[0]...)}, [][]string{append([]string{"panel"}, l[0]...)}
 		}

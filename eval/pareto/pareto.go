@@ -59,6 +59,7 @@ type Result struct {
 	Objective string   `json:"objective"`
 	Unit      string   `json:"unit"`
 	Limit     string   `json:"constraint"`
+	LimitUnit string   `json:"constraint_unit,omitempty"` // empty in older files: share of windows
 	Seeds     []uint64 `json:"seeds"`
 	Resamples int      `json:"resamples"`
 	Points    []Row    `json:"points"`

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -21,7 +22,7 @@ func Write(dir string, r *Result) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	points, levels := r.rows()
+	points, levels := r.Rows()
 	files := []string{"frontier.json", "frontier_points.csv", "frontier_levels.csv"}
 	if err := table.WriteFile(dir, files[1], points); err != nil {
 		return nil, err
@@ -40,8 +41,8 @@ func Write(dir string, r *Result) ([]string, error) {
 	return append(files, drawn...), err
 }
 
-// rows are the points and the prices at equal violations as CSV, each with its header.
-func (r *Result) rows() (points, levels [][]string) {
+// Rows are the points and the prices at equal violations as CSV, each with its header.
+func (r *Result) Rows() (points, levels [][]string) {
 	cells := func(n Number) []string {
 		return []string{exact(n.Mean), exact(n.Lo), exact(n.Hi)}
 	}
@@ -79,15 +80,29 @@ func (r *Result) Families() (out []string) {
 
 // figure draws all points with their intervals, and each family's frontier.
 func (r *Result) figure() *chart.Figure {
-	p := chart.NewPanel("", fmt.Sprintf("%s (share of windows)", r.Limit), fmt.Sprintf("%s (%s)", r.Objective, r.Unit))
+	return r.Figure(func(family string) chart.Style { return chart.Styles(slices.Index(r.Families(), family)) })
+}
+
+// Figure is figure with the looks of families chosen. Violations are on x and the price is on y, as in all figures: lower
+// left is better.
+func (r *Result) Figure(style func(family string) chart.Style) *chart.Figure {
+	limit := words.Label(r.Limit, r.limitUnit())
+	p := chart.NewPanel("", limit, words.Label(r.Objective, r.Unit))
 	var key []chart.Entry
-	for i, family := range r.Families() {
-		key = append(key, chart.Entry{Text: family, Style: chart.Styles(i), Line: true, Dot: true})
+	for _, family := range r.Families() {
+		key = append(key, chart.Entry{Text: family, Style: style(family), Line: true, Dot: true})
 	}
-	r.draw(p, math.Inf(1), func(family string) chart.Style { return chart.Styles(slices.Index(r.Families(), family)) })
+	r.draw(p, math.Inf(1), style)
 	p.RangeX(0, 0)
 	return &chart.Figure{Title: fmt.Sprintf("%s over %s, %d workload seeds: below and to the left is better", r.Objective, r.Limit,
 		len(r.Seeds)), Key: key, Panels: []*chart.Panel{p}, Columns: 1, Width: 460 * vg.Points(1), Height: 320 * vg.Points(1)}
+}
+
+func (r *Result) limitUnit() string {
+	if r.LimitUnit == "" {
+		return "share of windows"
+	}
+	return r.LimitUnit
 }
 
 // draw draws the points with no more violations than limit, and each family's frontier among them.
