@@ -186,6 +186,11 @@ func (c *Choice) addLearned(path string, sets []string) error {
 			c.dials[at] = dial
 		}
 	}
+	if called, err := callOf(ck, path, x.Name); err != nil {
+		return err
+	} else if called.base != c.called[at].base { // runs of several names: by the experiment
+		c.called[at].base = x.Name + stepOf(ck, path)
+	}
 	con := &c.Contestants[at]
 	for _, o := range con.Versions {
 		if o.TrainingSeed == v.TrainingSeed {
@@ -232,14 +237,21 @@ func groupOf(ck *checkpoints.Checkpoint, path string) (string, error) {
 	return string(b), err
 }
 
+// stepOf marks a path that names a checkpoint, not its run.
+func stepOf(ck *checkpoints.Checkpoint, path string) string {
+	if !isCheckpoint(ck, path) {
+		return ""
+	}
+	return fmt.Sprintf("@%d", steps(ck))
+}
+
 // callOf is what the policy in path is called by.
 func callOf(ck *checkpoints.Checkpoint, path, experiment string) (named, error) {
 	if name, ok := zoo.Cut(path); ok {
 		return named{base: name, folder: path}, nil
 	}
-	run, at := path, ""
-	if isCheckpoint(ck, path) {
-		at = fmt.Sprintf("@%d", steps(ck))
+	run, at := path, stepOf(ck, path)
+	if at != "" {
 		run = filepath.Dir(filepath.Clean(path))
 		if filepath.Base(run) == checkpoints.CheckpointsDir {
 			run = filepath.Dir(run)

@@ -64,17 +64,18 @@ func Example() {
 	}
 	fmt.Print(eval.Text(s))
 	// Output:
-	// riccati is better than cautious and timid: cost 7 % lower than cautious's [2, 12], over 20 workload seeds
+	// riccati has cost 7.37; its cost is 7 % lower [1, 13] than with cautious, the best of 2 baselines:
+	// better, over 20 workload seeds.
 	//
 	// stoker/LQR-v1, 20 workload seeds, deterministic policies
 	// heuristic: riccati, cautious, timid
 	//
-	//             mean [95 %]        riccati − it [95 %]      p (Holm)  P(better)  riccati is
-	// ───────────────────────────────────────────────────────────────────────────────────────
+	//             mean [95 %]        riccati − it [95 %, all at once]  p (Holm)  P(better)  riccati is
+	// ────────────────────────────────────────────────────────────────────────────────────────────────
 	// cost ↓
 	//   riccati    7.4 [ 6.7,  8.1]
-	//   cautious   7.9 [ 6.9,  9.0]   -0.53 [ -0.96,  -0.16]  0.007     0.75       better
-	//   timid     20.6 [15.1, 28.2]  -13.27 [-19.73,  -7.68]  <0.001    0.95       better
+	//   cautious   7.9 [ 6.9,  9.0]   -0.53 [ -1.03,  -0.10]           0.007     0.75       better
+	//   timid     20.6 [15.1, 28.2]  -13.27 [-21.04,  -7.13]           <0.001    0.95       better
 	//
 	// verdicts by cost:
 	//   riccati against cautious: better

@@ -32,7 +32,9 @@ func (s *Summary) equal(a string) []pareto.Equal {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.Frontier.Equal), func(e pareto.Equal) bool {
-		return e.A != s.Methods[i].Name || s.method(e.B).Kind == catalog.Oracle
+		return e.A != s.Methods[i].Name || !slices.ContainsFunc(s.rivals(a), func(p PolicyResult) bool {
+			return slices.Contains(s.method(e.B).Policies, p.Name)
+		})
 	})
 }
 
@@ -143,7 +145,7 @@ func (s *Summary) withUnit(x float64) string {
 		place = min(0, int(math.Floor(math.Log10(math.Abs(x))))-2)
 	}
 	text := minus(table.Round(x, place))
-	if m.Unit == "" || m.Unit == "1" {
+	if m.Unit == "" || m.Unit == "1" || m.Unit == m.Name {
 		return text
 	}
 	return text + " " + m.Unit
@@ -165,13 +167,14 @@ func share(x, violated float64) string {
 // firstOfPoints compares policies as they are, where there is no frontier.
 func (s *Summary) firstOfPoints(a string) string {
 	out := a + " " + s.keeps(a) + "; "
-	rivals := slices.DeleteFunc(slices.Clone(s.Policies), func(p PolicyResult) bool {
-		return p.Name == a || p.Kind == catalog.Oracle
-	})
-	if len(rivals) == 0 {
+	rivals, word := s.rivals(a), "baseline"
+	switch {
+	case len(rivals) == 0:
 		return out + "there is no baseline to compare it with"
+	case rivals[0].Kind == catalog.Learned:
+		word = "other policy"
 	}
-	objective, which := s.metric(s.Objective), "the best of "+strconv.Itoa(len(rivals))+" baselines"
+	objective, which := s.metric(s.Objective), fmt.Sprintf("the best of %d baselines", len(rivals))
 	if s.Constraint != "" {
 		m := s.metric(s.Constraint)
 		kept := func(p PolicyResult) bool {
@@ -182,16 +185,40 @@ func (s *Summary) firstOfPoints(a string) string {
 		if rivals = slices.DeleteFunc(slices.Clone(rivals), func(p PolicyResult) bool { return !kept(p) }); len(rivals) == 0 {
 			p := slices.MinFunc(all, func(x, y PolicyResult) int { return order(m, x, y) })
 			c := float64(p.Metrics[m.Name].Mean)
-			return fmt.Sprintf("%sno baseline keeps as many; the closest, %s, %s %s", out, p.Name, s.violates(c),
+			return fmt.Sprintf("%sno %s keeps as many; the closest, %s, %s %s", out, word, p.Name, s.violates(c),
 				s.objectiveAt(float64(p.Metrics[s.Objective].Mean)))
 		}
-		which = "the best baseline that keeps as many"
+		which = "the best " + word + " that keeps as many"
+		if len(rivals) == 1 {
+			which = "the only " + word + " that keeps as many"
+		}
+	} else if len(rivals) == 1 {
+		which = "the only " + word
 	}
 	best := slices.MinFunc(rivals, func(x, y PolicyResult) int { return order(objective, x, y) })
-	if len(rivals) == 1 {
-		which = strings.Replace(strings.Replace(which, "the best of 1 baselines", "the baseline", 1), "best", "only", 1)
+	v := s.verdictOn(a, best.Name)
+	if v.Verdict == Infeasible {
+		return out + "it cannot be compared with " + best.Name + ": neither serves the load"
 	}
-	return out + s.change(s.verdictOn(a, best.Name), which)
+	return out + s.change(v, which)
+}
+
+// rivals are those that policy a is set beside first: the baselines, else the other learned policies.
+func (s *Summary) rivals(a string) []PolicyResult {
+	var baselines, learned []PolicyResult
+	for _, p := range s.Policies {
+		switch {
+		case p.Name == a || p.Kind == catalog.Oracle:
+		case p.Kind == catalog.Learned:
+			learned = append(learned, p)
+		default:
+			baselines = append(baselines, p)
+		}
+	}
+	if len(baselines) == 0 {
+		return learned
+	}
+	return baselines
 }
 
 // worseThan reports whether x is worse than y by more than a margin.
@@ -227,7 +254,7 @@ func (s *Summary) change(v Verdict, which string) string {
 	c, m := s.comparison(v, v.Objective), s.metric(v.Objective)
 	d := s.differs(c)
 	unit, scale := "", 1.0
-	if m.Unit != "1" && m.Unit != "" {
+	if m.Unit != "1" && m.Unit != "" && m.Unit != m.Name {
 		unit = " " + m.Unit
 	}
 	rival := float64(s.policy(v.B).Metrics[v.Objective].Mean)
@@ -246,6 +273,10 @@ func (s *Summary) change(v Verdict, which string) string {
 		d.Low, d.High = d.High, d.Low
 	}
 	f := table.Fit([]table.Estimate{d.Estimate}, 0, false)
-	return fmt.Sprintf("its %s is %s%s %s than with %s, %s %s: %s", name, minus(f.Number(d.At)), unit, word, v.B, which,
-		minus(d.ends(f)), v.ObjectiveVerdict)
+	verdict := v.Verdict
+	if v.Verdict == Undecided && v.ObjectiveVerdict != Undecided {
+		verdict += " (" + v.Why + ")"
+	}
+	return fmt.Sprintf("its %s is %s%s %s %s than with %s, %s: %s", name, minus(f.Number(d.At)), unit, word, minus(d.ends(f)), v.B,
+		which, verdict)
 }

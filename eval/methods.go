@@ -47,7 +47,7 @@ type setting struct {
 // has a dial.
 func (c *Choice) Frontiers(ctx context.Context, r Request, p *Played, s *Summary) error {
 	m, o := s.metric(s.Constraint), s.metric(s.Objective)
-	if low, _ := o.Bounds.Limits(); s.Infeasible != nil || m.Better != envs.Lower || o.Better != envs.Lower || low != 0 ||
+	if low, _ := o.Bounds.Limits(); m.Better != envs.Lower || o.Better != envs.Lower || low != 0 ||
 		o.Name == ReturnMetric.Name || m.Name == ReturnMetric.Name {
 		return nil
 	}

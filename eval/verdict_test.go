@@ -112,7 +112,7 @@ func TestInfeasible(t *testing.T) {
 		}
 	}
 	const sentence = "No policy here serves the load: even oracle, the best of 3 policies, has violated 0.95 (infeasible from 0.80)"
-	for name, text := range map[string]string{"summary": s.Summary, "terminal": Text(s), "Markdown": Markdown(s)} {
+	for name, text := range map[string]string{"summary": s.Summary, "terminal": TextAt(s, 0), "Markdown": Markdown(s)} {
 		if !strings.Contains(text, sentence) || !strings.Contains(text, "no verdict by price and return") {
 			t.Errorf("the %s does not say it: %s", name, text)
 		}
@@ -130,7 +130,7 @@ func TestInfeasible(t *testing.T) {
 			t.Errorf("%+v, want %s", v, want)
 		}
 	}
-	if want := "cannot be compared with rival, by violated neither serves the load"; !strings.Contains(s.Summary, want) {
+	if want := "it cannot be compared with rival: neither serves the load"; !strings.Contains(s.Summary, want) {
 		t.Errorf("%q, want %q in it", s.Summary, want)
 	}
 	// A share of success is infeasible where it is near 0.
@@ -179,20 +179,22 @@ func TestSentence(t *testing.T) {
 		want string
 	}{
 		{"better and worse", service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1}, [2]float64{3, 0.05}),
-			"This checkpoint of learned is better than rival: price 19.6 % lower [18.5, 20.8], violated 0.10 against 0.10, " +
-				"over 20 workload seeds; is worse than oracle: price 33.9 % higher [32.2, 35.6], violated 0.10 against 0.05"},
+			"learned keeps 90 % of windows within the QoS at 4.06 USD/h; its price is 19.6 % lower [18.3, 20.9] than with rival, " +
+				"the only baseline that keeps as many: better, over 1 training seed and 20 workload seeds; the bound, oracle, keeps " +
+				"94.9 % of windows within the QoS at 3.03 USD/h"},
 		{"undecided", service(0.02, [2]float64{5, 0.1}, [2]float64{5, 0.1}),
-			"This checkpoint of learned is undecided against rival: price 0.5 % higher [−0.8, 1.7], violated 0.10 against 0.10, " +
-				"over 20 workload seeds"},
+			"learned keeps 90 % of windows within the QoS at 5.08 USD/h; its price is 0.5 % higher [−0.8, 1.7] than with rival, " +
+				"the only baseline that keeps as many: undecided, over 1 training seed and 20 workload seeds"},
 		{"undecided, violations decided", service(0.02, [2]float64{5, 0.02}, [2]float64{5, 0.1}),
-			"This checkpoint of learned is better by violated alone than rival: price 0.5 % higher [−0.8, 1.7], violated " +
-				"0.02 against 0.10, over 20 workload seeds"},
+			"learned keeps 98 % of windows within the QoS at 5.08 USD/h; no baseline keeps as many; the closest, rival, violates " +
+				"10 % at 5.05 USD/h, over 1 training seed and 20 workload seeds"},
 		{"a trade-off", service(0.02, [2]float64{4, 0.3}, [2]float64{5, 0.1}),
-			"This checkpoint of learned is a trade-off against rival: price 19.6 % lower [18.5, 20.8], violated 0.30 against 0.10, " +
-				"over 20 workload seeds"},
+			"learned keeps 70 % of windows within the QoS at 4.06 USD/h; its price is 19.6 % lower [18.5, 20.8] than with rival, " +
+				"the only baseline that keeps as many: undecided (a trade-off: better by price, worse by violated), over 1 training " +
+				"seed and 20 workload seeds"},
 		{"alone", service(0, [2]float64{5, 0.1}),
-			"This checkpoint of learned: price 5.06 [4.92, 5.22] USD/h, violated 0.1013 [0.0983, 0.1043] share of windows, over 20 " +
-				"workload seeds; there is nothing to compare it with"},
+			"learned: price 5.06 [4.92, 5.22] USD/h, violated 0.1013 [0.0983, 0.1043] share of windows, over 1 training seed and " +
+				"20 workload seeds; there is nothing to compare it with"},
 	} {
 		if got := judged(t, c.p, "").Summary; got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
@@ -200,8 +202,8 @@ func TestSentence(t *testing.T) {
 	}
 	p := service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1}, [2]float64{3, 0.05})
 	p.Contestants[1].Kind, p.Contestants[1].Versions = catalog.Learned, p.Contestants[0].Versions
-	if got := judged(t, p, "").Summary; !strings.Contains(got, "; is worse than oracle; this checkpoint of rival is worse than") {
-		t.Errorf("two learned policies, numbers beside the first clause of each alone: %s", got)
+	if got := judged(t, p, "").Summary; !strings.Contains(got, "; rival keeps 90 % of windows within the QoS at 5.05 USD/h; its price is 24.4 % higher") {
+		t.Errorf("two learned policies: %s", got)
 	}
 	p = service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1})
 	con, eps := &p.Contestants[0], p.Episodes[0][0]
@@ -209,7 +211,7 @@ func TestSentence(t *testing.T) {
 		con.Versions = append(con.Versions, Version{TrainingSeed: k + 1, Source: "runs/y"})
 		p.Episodes[0] = append(p.Episodes[0], eps)
 	}
-	if got := judged(t, p, "").Summary; !strings.HasPrefix(got, "learned is better than rival: price 19.64 % lower (19.64 to 19.64)") ||
+	if got := judged(t, p, "").Summary; !strings.Contains(got, "its price is 19.6 % lower [18.5, 20.7] than with rival") ||
 		!strings.Contains(got, "over 3 training seeds and 20 workload seeds") {
 		t.Errorf("three training seeds: %s", got)
 	}

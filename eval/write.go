@@ -26,15 +26,41 @@ const (
 	curveFile   = curveName + ".csv"
 )
 
-// Write leaves an evaluation in dir, which is made where it is missing: data first, then the figures drawn from the
-// data, and eval.json last, so that a folder with an eval.json is whole. Files of an earlier evaluation are removed.
+// Write leaves an evaluation in dir, which is made where it is missing. All files are written to a folder beside them and
+// renamed at the end, eval.json last: a folder with an eval.json is whole. Files of an earlier evaluation are removed.
 func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	beside, err := os.MkdirTemp(dir, ".writing-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(beside)
+	if err := writeAll(beside, p, s, curves); err != nil {
 		return err
 	}
 	if err := removeOld(dir); err != nil {
 		return err
 	}
+	files, err := os.ReadDir(beside)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.Rename(filepath.Join(beside, f.Name()), filepath.Join(dir, f.Name())); err != nil {
+			return err
+		}
+	}
+	b, err := table.JSON(s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", SummaryFile, err)
+	}
+	return durable.WriteFile(durable.OS{}, filepath.Join(dir, SummaryFile), b)
+}
+
+// writeAll writes all but eval.json: data first, then the figures drawn from the data, then the pages.
+func writeAll(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := writeData(dir, p, s, curves); err != nil {
 		return err
 	}
@@ -44,14 +70,7 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := os.WriteFile(filepath.Join(dir, TableFile), []byte(Markdown(s)), 0o666); err != nil {
 		return err
 	}
-	if err := writeReport(dir, s); err != nil {
-		return err
-	}
-	b, err := table.JSON(s)
-	if err != nil {
-		return fmt.Errorf("%s: %w", SummaryFile, err)
-	}
-	return durable.WriteFile(durable.OS{}, filepath.Join(dir, SummaryFile), b)
+	return writeReport(dir, s)
 }
 
 // writeData writes what figures are drawn from.
@@ -68,7 +87,7 @@ func writeData(dir string, p *Played, s *Summary, curves []Curve) error {
 	)
 }
 
-// removeOld removes an earlier evaluation's eval.json and page, so that new data never stands beside an old summary,
+// removeOld removes an earlier evaluation's eval.json, page and data, so that new data never stands beside an old summary,
 // and the figures that it names, so that none of them outlives its data.
 func removeOld(dir string) error {
 	old, err := ReadSummary(dir)
@@ -78,7 +97,8 @@ func removeOld(dir string) error {
 	case err != nil: // not readable: gone all the same
 		old = &Summary{}
 	}
-	for _, f := range append([]string{SummaryFile, ReportFile}, old.Figures...) {
+	for _, f := range append([]string{SummaryFile, ReportFile, TableFile, ScoresFile, stepsFile, samplesFile, curveFile, frontierPointsFile,
+		frontierLevelsFile}, old.Figures...) {
 		if filepath.Base(f) != f {
 			continue
 		}
