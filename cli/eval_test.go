@@ -21,7 +21,7 @@ func TestEvaluations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Summary == "" || !strings.HasPrefix(out, s.Summary+"\n") || s.Objective != "return" || s.SettingsDigest == "" {
+	if s.Summary == "" || !strings.HasPrefix(strings.ReplaceAll(out, "\n", " "), s.Summary+". ") || s.Objective != "return" || s.SettingsDigest == "" {
 		t.Errorf("summary %q, objective %q, the output begins %.200q", s.Summary, s.Objective, out)
 	}
 	if code, _, errs := stoker("eval", run); code != exitDone {
