@@ -37,6 +37,10 @@ func evalCommand() *cobra.Command {
 with the policies that the configuration lists, or with those named (see stoker agents). Of a run the best checkpoint is
 used; a sweep stands for its finished runs, which are named by the keys that differ.
 
+The first sentence says how well each policy keeps the constraint, at what price, and what the cheapest baseline costs that
+keeps it as well. For that, policies with a dial and baselines with a threshold (autoscaler's cpu) also play under other
+values of it; --no-frontier leaves this out. Oracles are a bound and stand last.
+
 The folder given by --out (default: eval in the first run's folder, or the sweep's) gets report.html, one page with
 verdicts, tables and figures for any browser, phone or printer; eval.json, scores.csv and table.md; and the figures as
 PNG and SVG with their data as CSV. An evaluation there is written again where its settings are the same, else it is kept: give --out or
