@@ -11,7 +11,8 @@
 //
 // Read pricer.go first: it is Algorithm 1 in reading order. space.go has the components of the action and the
 // projection Π, trial.go the counterfactual copies, online.go the search without copies; state.go lists what is saved.
-// docs/agents/spsa.md has the equations, what the paper leaves open, and the theory that the tests check.
+// docs/agents/spsa.md has the equations and what the paper leaves open, docs/results/spsa/theory.md the theory that the
+// tests check.
 //
 // Not here: the environments, and policies that depend on observations (package maddpg).
 package spsa

@@ -37,7 +37,7 @@ func newPricer(t testing.TB, c Config, spare envs.Env, seed uint64) *Pricer {
 }
 
 // theory is the variance of the estimate of component i on a quadratic with the given slopes, K pairs, and independent
-// noise of deviation own at different actions (docs/agents/spsa.md derives it):
+// noise of deviation own at different actions (docs/results/spsa/theory.md derives it):
 //
 //	[Σ_{j≠i} (c_j/c_i)² s_j² + (1 + (K−1)/2^{d−1}) σ²/(2c_i²)] / K
 //
