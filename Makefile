@@ -1,8 +1,8 @@
 # Each target is for a newcomer to read: `make train` needs Go alone, `make cuda` sets libtorch up.
 SHELL   := /bin/bash
 GO      ?= go
-CONFIG  ?= configs/sizing/attmf.yaml
-RUN     ?= runs/sizing-attmf-s1
+CONFIG  ?= configs/sizing/main.yaml
+RUN     ?= runs/sizing-s1
 NAME    ?=
 CLI     := github.com/stoker-rl/stoker/cli
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)

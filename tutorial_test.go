@@ -6,12 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 )
 
-// small stands before the program in the tutorial's test: it makes training and evaluation short. What follows a
+// small is found before the program in the tutorial's test: it makes training and evaluation short. What follows a
 // command's own flags wins over them.
 const small = `#!/bin/bash
 case "$1" in
@@ -21,28 +20,10 @@ train)
 	*) set -- "$@" --set train.steps=400 --set train.copies=4 --set train.log_every=200 --set train.evaluate.every=200 \
 		--set train.evaluate.episodes=1 ;;
 	esac
-	case " $* " in *sizing/attmf*|*mine.yaml*) set -- "$@" --set env.windows=3 ;; esac ;;
+	case " $* " in *sizing/main*|*mine.yaml*) set -- "$@" --set env.windows=3 ;; esac ;;
 eval) set -- "$@" --seeds 1-2 --set eval.resamples=100 ;;
 esac
 exec "$STOKER" "$@"
-`
-
-// preamble is what the tutorial's commands run under: program and source are this checkout's instead of the published
-// ones.
-const preamble = `set -eu
-go() {
-	case "$*" in
-	"install github.com/stoker-rl/stoker@latest") ;;
-	*) command go "$@" ;;
-	esac
-}
-./stoker() { STOKER=./stoker command stoker "$@"; }
-git() {
-	case "$*" in
-	"clone https://github.com/stoker-rl/stoker") ln -s "$CHECKOUT" stoker ;;
-	*) command git "$@" ;;
-	esac
-}
 `
 
 // A block is fenced text of a page.
@@ -68,42 +49,46 @@ func blocks(text string) (all []block) {
 	return all
 }
 
-// Every command of the tutorial runs, as it is written and in its order, from an empty folder; what it prints has the
-// form that the page shows.
-func TestTutorial(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the tutorial's commands are for a POSIX shell")
+// Every command of the tutorial runs, as it is written and in its order, from the folder of the source; what it prints
+// has the form that the page shows.
+func TestTutorial(t *testing.T) { runPage(t, "docs/tutorial.md") }
+
+// runPage runs the commands of a page, which begin in the folder of the source with make build, and compares what they
+// print with what the page shows. Where they say stoker, small is called.
+func runPage(t *testing.T, page string) {
+	t.Helper()
+	for _, program := range []string{"bash", "make", "awk"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the page's commands need %s: %v", program, err)
+		}
 	}
-	text, err := os.ReadFile("docs/tutorial.md")
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
-	}
-	bin, work := t.TempDir(), t.TempDir()
-	program := filepath.Join(bin, "real", "stoker")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(bin, "stoker"), []byte(small), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	all := blocks(string(text))
-	var script strings.Builder
-	script.WriteString(preamble)
-	for i, b := range all {
-		if b.kind == "sh" {
-			fmt.Fprintf(&script, "echo '@@ %d'\n%s", i, b.text)
-		}
 	}
 	root, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+	temp := t.TempDir()
+	short := filepath.Join(temp, "small")
+	if err := os.WriteFile(short, []byte(small), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	all := blocks(string(text))
+	script := strings.Builder{}
+	script.WriteString("set -eu\nstoker() { STOKER=\"$PROGRAM\" \"$SMALL\" \"$@\"; }\n" +
+		"./stoker() { STOKER=./stoker \"$SMALL\" \"$@\"; }\n")
+	for i, b := range all {
+		if b.kind == "sh" {
+			fmt.Fprintf(&script, "echo '@@ %d'\n%s", i, b.text)
+		}
+	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script.String())
-	cmd.Dir = work
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "STOKER="+program, "CHECKOUT="+root)
+	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "TMPDIR="+temp, "SMALL="+short, "PROGRAM="+filepath.Join(root, "bin", "stoker"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("the tutorial's commands: %v\n%s", err, out)
+		t.Fatalf("the commands of %s: %v\n%s", page, err, out)
 	}
 	printed := map[int]string{}
 	for _, part := range strings.Split("\n"+string(out), "\n@@ ")[1:] {
@@ -115,11 +100,11 @@ func TestTutorial(t *testing.T) {
 		printed[i] = rest
 	}
 	if len(printed) < 6 {
-		t.Errorf("the tutorial has %d blocks of commands, want at least 6", len(printed))
+		t.Errorf("%s has %d blocks of commands, want at least 6", page, len(printed))
 	}
 	for i, b := range all[1:] {
 		if b.kind == "text" && all[i].kind == "sh" {
-			compareForm(t, b, printed[i])
+			compareForm(t, page, b, printed[i])
 		}
 	}
 }
@@ -137,7 +122,7 @@ func form(line string) string {
 }
 
 // compareForm fails where a page shows a line that nothing printed has the form of. Lines with … are left out.
-func compareForm(t *testing.T, b block, printed string) {
+func compareForm(t *testing.T, page string, b block, printed string) {
 	t.Helper()
 	forms := map[string]bool{"": true}
 	for _, line := range strings.Split(printed, "\n") {
@@ -145,7 +130,7 @@ func compareForm(t *testing.T, b block, printed string) {
 	}
 	for i, line := range strings.Split(b.text, "\n") {
 		if !strings.Contains(line, "…") && !forms[form(line)] {
-			t.Errorf("docs/tutorial.md:%d shows %q, which is not printed any more:\n%s", b.line+1+i, line, printed)
+			t.Errorf("%s:%d shows %q, which is not printed any more:\n%s", page, b.line+1+i, line, printed)
 		}
 	}
 }

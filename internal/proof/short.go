@@ -35,6 +35,7 @@ func Shorts() []Short {
 		train("sizing-sac", "sizing/sac", 6000, 2),
 		train("faasconf-firm", "faasconf/firm", 3000, 2),
 		train("faasconf-simppo", "faasconf/simppo", 3000, 2),
+		train("sizing-main", "sizing/main", 4000, 2, "rule", "autoscaler", "fixed", "oracle"),
 		train("sizing", "sizing/attmf", 4000, 2, "fixed", "autoscaler", "random-search", "oracle"),
 		train("gnn-twin", "placement/gnn-twin", 6000, 1, gnnRivals...),
 		train("deeprm-discount", "placement/deeprm-discount", 150_000, 2, deepRMRivals...),
