@@ -153,8 +153,7 @@ func TestIndex(t *testing.T) {
 	index := strings.Join(pages["docs/README.md"].lines, "\n")
 	for path := range pages {
 		rel, ok := strings.CutPrefix(path, "docs/")
-		if !ok || path == "docs/README.md" || strings.HasPrefix(rel, "results/") || strings.HasPrefix(rel, "claims/") ||
-			rel == "picture/table.md" {
+		if !ok || path == "docs/README.md" || strings.HasPrefix(rel, "results/") || strings.HasPrefix(rel, "claims/") {
 			continue
 		}
 		if !strings.Contains(index, "("+rel+")") {
@@ -167,6 +166,48 @@ func TestIndex(t *testing.T) {
 	}
 	if n := strings.Count(string(text), "\n"); n > 100 {
 		t.Errorf("README.md has %d lines, want at most 100", n)
+	}
+}
+
+// What the front page shows of the main job is what its proof left, and its other figures stand on the pages that it
+// names. The digest of a short run says whether the proof is fresh (make verify-status).
+func TestFrontPage(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	readme := read("README.md")
+	printed := read("docs/results/main/first.txt") + read("docs/results/main/five.txt")
+	shown := 0
+	for _, b := range blocks(readme) {
+		for i, line := range strings.Split(strings.TrimSpace(b.text), "\n") {
+			if b.kind == "text" && line != "" {
+				shown++
+				if !strings.Contains(printed, line+"\n") {
+					t.Errorf("README.md:%d shows %q, which docs/results/main does not have", b.line+1+i, line)
+				}
+			}
+		}
+	}
+	if shown < 10 {
+		t.Errorf("README.md shows %d lines of the main job's evaluation, want at least 10", shown)
+	}
+	for _, c := range []struct{ said, page, there string }{
+		{"1.04 to 1.08 times", "docs/sizing-results.md", "| 10 | 400,000 | 1.04 ["},
+		{"1.04 to 1.08 times", "docs/sizing-results.md", "| 20 | 400,000 | 1.08 ["},
+		{"[Branch 1.49 times]", "docs/sizing-results.md", "| Branch | 3,200,000 steps | **1.49**"},
+		{"4647 processes", "docs/claims/runs.md", "in which 4647 processes were killed"},
+		{"all 1984 runs", "docs/claims/runs.md", "0 differ of 1984 runs"},
+		{"3.0 to 9.2 times", "docs/speed.md", "batch 64, 5 agents | 8.3 to 9.2 |"},
+		{"3.0 to 9.2 times", "docs/speed.md", "50 agents | 3.0 to 4.2 |"},
+		{"violates 0.134", "docs/results/sizing/table.md", "| 0.134 ("},
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(readme), " "), c.said) || !strings.Contains(read(c.page), c.there) {
+			t.Errorf("README.md says %q by %s, want %q there", c.said, c.page, c.there)
+		}
 	}
 }
 
