@@ -49,12 +49,12 @@ PNG and SVG with their data as CSV. An evaluation there is written again where i
 The verdict is on the configuration's constraint and objective, eval.constraint and eval.objective (default: the
 environment's): better is a better objective with the constraint kept at least as well, within eval.tolerance. Where no
 policy keeps the constraint, prices and returns give no verdict (docs/statistics.md).`,
-		Example: `  stoker eval runs/sizing-attmf-s1
-  stoker eval 'runs/sizing-attmf-s*' --seeds 1-50
-  stoker eval runs/sizing-attmf-s1 autoscaler oracle --set eval.split=train
-  stoker eval runs/sizing-attmf-s1 --set eval.objective=return --set eval.constraint=none --out by-return/
+		Example: `  stoker eval runs/sizing-s1
+  stoker eval 'runs/sizing-s*' --seeds 1-50
+  stoker eval runs/sizing-s1 autoscaler oracle --set eval.split=train
+  stoker eval runs/sizing-s1 --set eval.objective=return --set eval.constraint=none --out by-return/
   stoker eval zoo:deeprm --set env.sets=0 --out compare/
-  stoker eval fixed autoscaler --config configs/sizing/attmf.yaml --out compare/`,
+  stoker eval fixed autoscaler --config configs/sizing/main.yaml --out compare/`,
 		Args: args(1, -1, "what to compare, a run, checkpoint or policy,"),
 		RunE: func(c *cobra.Command, a []string) error { return runEval(c, a, f) },
 		ValidArgsFunction: func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

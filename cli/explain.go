@@ -39,8 +39,8 @@ reinforce and spsa cannot.
 The folder given by --out (default: explain in the run's folder) gets explain.json, features.csv, decisions.csv,
 attention.csv, and the ranking and the attention weights as figures. Attention is compared with equal weights for all neighbours:
 how far decisions move without it, and with --replay how much return is lost.`,
-		Example: `  stoker explain runs/sizing-attmf-s1
-  stoker explain runs/sizing-attmf-s1 --seeds 1-20 --states 0 --top 5
+		Example: `  stoker explain runs/sizing-s1
+  stoker explain runs/sizing-s1 --seeds 1-20 --states 0 --top 5
   stoker explain runs/spread-s1/checkpoints/step-000000625000 --replay=false --json`,
 		Args: args(1, 1, "RUN, CHECKPOINT or POLICY"),
 		RunE: func(c *cobra.Command, a []string) error { return runExplain(c, a[0], f) },

@@ -31,10 +31,10 @@ func exportCommand() *cobra.Command {
 A policy that was never evaluated is refused; --force exports it all the same and says so in the file. The evaluation is
 found in the run's folder, or named with --eval. It is played again, which takes about as long as it took for this policy,
 to see what range each feature has. The same checkpoint and evaluation give the same bytes.`,
-		Example: `  stoker export runs/sizing-attmf-s1
+		Example: `  stoker export runs/sizing-s1
   stoker export zoo:faasconf --format bundle,onnx,safetensors --out exported/
-  stoker export runs/sizing-attmf-s1 --eval compare/ --fallback fixed
-  stoker export runs/sizing-attmf-s1/checkpoints/step-000000010000 --force --json`,
+  stoker export runs/sizing-s1 --eval compare/ --fallback fixed
+  stoker export runs/sizing-s1/checkpoints/step-000000100000 --force --json`,
 		Args: args(1, 1, "RUN, CHECKPOINT or zoo:NAME"),
 		RunE: func(c *cobra.Command, a []string) error { return runExport(c, a[0], f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

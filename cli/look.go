@@ -27,8 +27,8 @@ func checkCommand() *cobra.Command {
 		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs), an exported policy or a bundle, byte by byte.
 Of a bundle the policy is built too, and shown the observations of its self-test; the report says what is inside. The exit
 code is 1 if something is damaged; the report says what and where.`,
-		Example: "  stoker check runs/sizing-attmf-s1\n  stoker check " +
-			"runs/sizing-attmf-s1/checkpoints/step-000000010000 --json\n  stoker check sizing-attmf-s1.stoker",
+		Example: "  stoker check runs/sizing-s1\n  stoker check " +
+			"runs/sizing-s1/checkpoints/step-000000100000 --json\n  stoker check sizing-s1.stoker",
 		Args: args(1, 1, "PATH"),
 		RunE: func(c *cobra.Command, a []string) error {
 			check := checkpoints.Check

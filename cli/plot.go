@@ -26,7 +26,7 @@ patterns of them.
 --metric takes every tag of metrics.jsonl and timing.jsonl; a wrong one lists the tags.
 
 NAME.png, NAME.svg and NAME.pdf are the figure, NAME.csv every run's values, NAME_bands.csv the lines as drawn.`,
-		Example: `  stoker plot runs/sizing-attmf-s1/eval                                      # an evaluation's figures again
+		Example: `  stoker plot runs/sizing-s1/eval                                      # an evaluation's figures again
   stoker plot 'runs/sizing-*' --out curves/                                  # every method, its seeds as a band
   stoker plot 'runs/sizing-*' --metric eval/price,eval/violated              # a panel each
   stoker plot runs/a-s1 runs/b-s1 --metric train/critic_loss --smooth 0.9 --log

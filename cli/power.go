@@ -26,7 +26,7 @@ seeds. A pilot's difference is itself uncertain: use the smallest difference tha
 verdict holds for that checkpoint only; for a method use --training 3,5,10.`,
 		Example: `  stoker power                                             # workload seeds for one checkpoint
   stoker power --training 3,5,10,20 --seed-deviation 1     # training seeds for a method
-  stoker power runs/sizing-attmf-s1/eval --metric price    # from a pilot
+  stoker power runs/sizing-s1/eval --metric price    # from a pilot
   stoker power --rivals 1 --effect 0.3 --workloads 50,100,200 --json`,
 		Args: args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -62,9 +62,9 @@ func newRoot() *cobra.Command {
 		Use:   "stoker",
 		Short: "Train, evaluate and export policies that price, schedule and size serverless GPU services",
 		Long:  "Stoker trains, evaluates and exports policies that price, schedule and size serverless GPU services.",
-		Example: `  stoker train configs/sizing/attmf.yaml      train a policy; the run is written to runs/
-  stoker eval runs/sizing-attmf-s1            compare it with the published heuristics, with intervals and plots
-  stoker envs                                 list the environments`,
+		Example: `  stoker train configs/sizing/main.yaml      train a policy; the run is written to runs/
+  stoker eval runs/sizing-s1                 compare it with baselines, with intervals and plots
+  stoker envs                                list the environments`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -79,19 +79,24 @@ func newRoot() *cobra.Command {
 	}
 	root.Flags().Bool("version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"train", "Train:", []*cobra.Command{trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(), onlineCommand()}},
+		{"judge", "Judge:", []*cobra.Command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
+		{"plan", "Plan:", []*cobra.Command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
+		{"use", "Use:", []*cobra.Command{exportCommand(), serveCommand(), zooCommand(), checkCommand()}},
+		{"look", "Look:", []*cobra.Command{envsCommand(), agentsCommand(), benchCommand(), versionCommand(), completionCommand()}},
+		{"papers", "Papers:", []*cobra.Command{suiteCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
 	root.SetHelpCommandGroupID("look")
-	for _, c := range []*cobra.Command{trainCommand(), sweepCommand(), resumeCommand(), evalCommand(), explainCommand(),
-		searchCommand(), frontierCommand(), plotCommand(), powerCommand(), suiteCommand(), libraryCommand(), onlineCommand(),
-		profileCommand(), whatifCommand(), exportCommand(), serveCommand()} {
-		c.GroupID = "work"
-		root.AddCommand(c)
-	}
-	for _, c := range []*cobra.Command{checkCommand(), traceCommand(), envsCommand(), agentsCommand(), zooCommand(),
-		benchCommand(), versionCommand(), completionCommand()} {
-		c.GroupID = "look"
-		root.AddCommand(c)
-	}
 	root.SetHelpCommand(helpCommand())
 	return root
 }

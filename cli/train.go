@@ -39,14 +39,14 @@ func trainCommand() *cobra.Command {
 		Short: "Train a policy",
 		Long: `Train the policy that a configuration describes, and write a run folder: resolved configuration, metrics.jsonl,
 TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they stop; stoker resume continues.`,
-		Example: `  stoker train configs/sizing/attmf.yaml
-  stoker train configs/sizing/attmf.yaml --set train.steps=20000 --set agent.actor_rate=3e-4 --name faster
-  stoker train configs/sizing/attmf.yaml --seeds 1-5
-  stoker train configs/sizing/attmf.yaml --device cuda:0
-  stoker train configs/sizing/attmf.yaml --set workload.path=azure2019/      # a folder with the publisher's files
-  stoker train configs/sizing/attmf.yaml --init-from runs/sizing-attmf-s1 --name again
+		Example: `  stoker train configs/sizing/main.yaml
+  stoker train configs/sizing/main.yaml --set train.steps=20000 --set agent.rate=1e-3 --name faster
+  stoker train configs/sizing/main.yaml --seeds 1-5
+  stoker train configs/sizing/main.yaml --device cuda:0
+  stoker train configs/sizing/main.yaml --set workload.path=azure2019/      # a folder with the publisher's files
+  stoker train configs/sizing/main.yaml --init-from runs/sizing-s1 --name again
   stoker train configs/sizing/attmf.yaml --library rows.csv --name offline   # from a library of runs alone
-  stoker train configs/sizing/attmf.yaml --print-config
+  stoker train configs/sizing/main.yaml --print-config
   stoker train --schema > stoker.schema.json`,
 		Args: func(c *cobra.Command, a []string) error {
 			if f.schema {
@@ -249,9 +249,9 @@ lost: the run as it stood is kept in the run's folder, under aside/1, aside/2, â
 that folder like any run.
 
 A sweep's folder goes on with what is not finished in it: runs that were stopped, killed or failed, and those not begun.`,
-		Example: `  stoker resume runs/sizing-attmf-s1
-  stoker resume runs/sizing-attmf-s1 --steps 200000
-  stoker resume runs/sizing-attmf-s1 --from step-000000050000
+		Example: `  stoker resume runs/sizing-s1
+  stoker resume runs/sizing-s1 --steps 200000
+  stoker resume runs/sizing-s1 --from step-000000100000
   stoker resume runs/cartpole-actor_rate --jobs 2                    # a sweep`,
 		Args: args(1, 1, "RUN"),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -110,8 +111,12 @@ func Read(path string) ([]byte, error) {
 		return b, nil
 	}
 	hint := ""
-	if near := Nearest(name, Shipped()); near != "" {
-		hint = fmt.Sprintf("; did you mean %s?", filepath.Join("configs", near))
+	var bare []string // the ending, which all have, brings none nearer
+	for _, p := range Shipped() {
+		bare = append(bare, strings.TrimSuffix(p, ".yaml"))
+	}
+	if near := Nearest(strings.TrimSuffix(name, ".yaml"), bare); near != "" {
+		hint = fmt.Sprintf("; did you mean %s.yaml?", filepath.Join("configs", near))
 	}
 	return nil, fmt.Errorf("%w%s; shipped experiments: %s", err, hint, strings.Join(Shipped(), ", "))
 }
@@ -248,6 +253,9 @@ func (r *reader) choose(n *yaml.Node, path, key string, table func(string) (any,
 		return
 	}
 	out.Name, out.Config, out.key = name.Value, c, key
+	if name.Line == FromSet && r.foreign(n, reflect.TypeOf(c), path, name.Value) {
+		return
+	}
 	if r.examine(n, reflect.TypeOf(c), path+".") {
 		if err := n.Load(c); err != nil {
 			for _, p := range problems(err) {
@@ -255,6 +263,31 @@ func (r *reader) choose(n *yaml.Node, path, key string, table func(string) (any,
 			}
 		}
 	}
+}
+
+// foreign reports, in one problem, the keys of a file's section that what was set in place of the file's name lacks.
+func (r *reader) foreign(n *yaml.Node, t reflect.Type, path, name string) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	fields, line, keys := fieldsOf(t), 0, []string(nil)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := n.Content[i]; fields[k.Value] == nil && k.Line != FromSet {
+			if keys == nil {
+				line = k.Line
+			}
+			keys = append(keys, k.Value)
+		}
+	}
+	if keys != nil {
+		r.add(line, "%s: the file has keys that %s, set in place of the file's, has not: %s. Take these keys out of a copy of the file, or "+
+			"train a file written for %[2]s; its keys are %[4]s", path, name, strings.Join(keys, ", "),
+			strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+	}
+	return keys != nil
 }
 
 // named is the mapping that a bare name stands for.

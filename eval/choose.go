@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
@@ -197,6 +199,7 @@ func (c *Choice) addLearned(path string, sets []string) error {
 			return train.Usage("%s: training seed %d of %s is there already, from %s", path, v.TrainingSeed, con.Name, o.Source)
 		}
 	}
+	v.New = c.explained(v.New, path, trained)
 	con.Versions = append(con.Versions, v)
 	c.note(at, fmt.Sprintf("training seed %d at step %d (%.12s)", v.TrainingSeed, steps(ck), ck.ID()))
 	if _, err := os.Stat(filepath.Join(path, checkpoints.MetricsFile)); err == nil {
@@ -204,6 +207,42 @@ func (c *Choice) addLearned(path string, sets []string) error {
 		c.runOf = append(c.runOf, at)
 	}
 	return nil
+}
+
+// explained adds to the error of a policy that does not fit the environment the env keys that differ from its training,
+// such as a reward's dial, which it sees.
+func (c *Choice) explained(open func(envs.Env) (rollout.Actor, error), path string, t *Trained) func(envs.Env) (rollout.Actor, error) {
+	return func(env envs.Env) (rollout.Actor, error) {
+		a, err := open(env)
+		if err == nil {
+			return a, nil
+		}
+		trained, e := train.ReadExperiment(t.Checkpoint, nil, c.names)
+		if e != nil {
+			return a, err
+		}
+		differ := envSettings(c.Experiment).differences(envSettings(trained))
+		if len(differ) == 0 {
+			return a, err
+		}
+		return a, train.Usage("%s does not fit this environment: %v; "+
+			"it was trained with other keys (there: in training): %s. Set them with --set, or evaluate it without --config", path, err, strings.Join(differ, "; "))
+	}
+}
+
+// envSettings are the keys of an experiment's environment.
+func envSettings(x *configs.Experiment) Settings {
+	out := Settings{}
+	text, err := json.Marshal(map[string]any{"env": x.Env.Config})
+	if err != nil {
+		return out
+	}
+	var m map[string]any
+	if json.Unmarshal(text, &m) == nil {
+		flatten(out, "", m)
+	}
+	maps.DeleteFunc(out, func(_, v string) bool { return v == "[]" || v == "<nil>" })
+	return out
 }
 
 // name gives all contestants their names.
