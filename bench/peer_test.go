@@ -72,7 +72,7 @@ func TestCompare(t *testing.T) {
 		t.Skip("the peer here is a script of sh")
 	}
 	count := filepath.Join(t.TempDir(), "count")
-	command := `echo x >> ` + count + `; n=$(wc -l < ` + count + `)
+	command := `echo x >> '` + count + `'; n=$(wc -l < '` + count + `')
 echo warming up
 echo '{"bench":"a","peer":"slow","agents":5,"updates_per_second":'$((1 << n))'}'
 echo '{"bench":"a","peer":"slow","agents":7,"updates_per_second":1}'

@@ -43,12 +43,12 @@ func TestHelp(t *testing.T) {
 		if n == 0 {
 			t.Errorf("%s has no example", c.Name())
 		}
-		code, out, _ := stoker(strings.Fields(strings.TrimPrefix(c.CommandPath()+" --help", "stoker "))...)
+		code, out, _ := stoker(fields(strings.TrimPrefix(c.CommandPath()+" --help", "stoker "))...)
 		if code != exitDone || !strings.Contains(out, "Examples:") {
 			t.Errorf("%s --help: exit %d, %s", c.Name(), code, out)
 		}
 	}
-	if code, out, _ := stoker(); code != exitDone || !strings.Contains(out, "Work:") {
+	if code, out, _ := stoker(); code != exitDone || !strings.Contains(out, "Train:") {
 		t.Errorf("stoker alone: exit %d, %s", code, out)
 	}
 }
@@ -62,9 +62,9 @@ func shellWords(line string) (words []string) {
 			continue
 		}
 		if end := strings.IndexAny(part, ">|"); end >= 0 {
-			return append(words, strings.Fields(part[:end])...)
+			return append(words, fields(part[:end])...)
 		}
-		words = append(words, strings.Fields(part)...)
+		words = append(words, fields(part)...)
 	}
 	return words
 }
@@ -157,7 +157,7 @@ func TestExitCodes(t *testing.T) {
 		{"bench forward --device gpu", 2, `--device is "gpu", want cpu or cuda:N`},
 		{"eval " + filepath.Dir(run) + "/b", 2, "did you mean " + run + "?"},
 	} {
-		code, out, errs := stoker(strings.Fields(c.args)...)
+		code, out, errs := stoker(fields(c.args)...)
 		if code != c.code {
 			t.Errorf("stoker %s: exit %d, want %d: %s", c.args, code, c.code, errs)
 		}

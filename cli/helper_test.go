@@ -83,3 +83,13 @@ func contains(t *testing.T, what, text string, want ...string) {
 		}
 	}
 }
+
+// fields splits a command line at spaces, but not at those of the folder for temporary files.
+func fields(line string) []string {
+	const folder = "\x00"
+	words := strings.Fields(strings.ReplaceAll(line, os.TempDir(), folder))
+	for i, w := range words {
+		words[i] = strings.ReplaceAll(w, folder, os.TempDir())
+	}
+	return words
+}

@@ -118,10 +118,10 @@ func TestWords(t *testing.T) {
 		{"check " + run, []string{"every hash agrees", "(run): sound"}},
 		{"resume " + run, []string{"is finished: 40 of 40 steps, nothing was written", "--steps 80", "--steps"}},
 		{"resume " + run + " --steps 60", []string{"trained 60 steps", "best return in evaluation",
-			"compare it: stoker eval " + run}},
-		{"eval " + run, []string{"redraw with: stoker plot " + run}},
+			"compare it: stoker eval " + quote(run)}},
+		{"eval " + run, []string{"redraw with: stoker plot " + quote(filepath.Join(run, "eval"))}},
 	} {
-		code, out, errs := stoker(strings.Fields(c.args)...)
+		code, out, errs := stoker(fields(c.args)...)
 		if code != exitDone {
 			t.Errorf("stoker %s: exit %d: %s", c.args, code, errs)
 		}
@@ -140,7 +140,7 @@ func TestBench(t *testing.T) {
 		{"env --env stoker/CartPole-v1", "steps_per_second", 1},
 		{"sim --instances 8", "requests_per_second", 1},
 	} {
-		a := append([]string{"bench"}, strings.Fields(c.args)...)
+		a := append([]string{"bench"}, fields(c.args)...)
 		code, out, errs := stoker(append(a, "--seconds", "0.01", "--json")...)
 		if code != exitDone {
 			t.Errorf("bench %s: exit %d: %s", c.args, code, errs)

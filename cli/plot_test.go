@@ -23,7 +23,7 @@ func TestPlot(t *testing.T) {
 		t.Fatal(notes)
 	}
 	contains(t, "notes", notes, "small: 2 runs")
-	for _, name := range strings.Fields(files) {
+	for _, name := range strings.Split(strings.TrimSpace(files), "\n") {
 		if _, err := os.Stat(name); err != nil || !strings.HasPrefix(name, filepath.Join(out, "both")) {
 			t.Errorf("file %s: %v", name, err)
 		}

@@ -21,7 +21,7 @@ func TestSeeds(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	contains(t, "report", out, "return of the last evaluation over 4 seeds: mean", "interquartile mean",
-		"stoker eval "+filepath.Join(runs, "small-s2"))
+		"stoker eval "+quote(filepath.Join(runs, "small-s2")))
 	for _, s := range []string{"2", "3", "4", "5"} {
 		contains(t, "progress", errs, "small-s"+s+": ", "evaluation at step 40")
 		if code, _, errs := stoker("train", file, "--runs", alone, "--seed", s); code != exitDone {
@@ -134,7 +134,7 @@ func TestJobsRefused(t *testing.T) {
 		"--seeds 1-2 --jobs 0":                   `--jobs is "0", want a whole number of at least 1`,
 		"--seeds 1-2 --jobs 2 --engine gorgonia": "engine gorgonia trains one run at a time",
 	} {
-		if code, _, errs := stoker(append([]string{"train", file}, strings.Fields(a)...)...); code != exitUsage ||
+		if code, _, errs := stoker(append([]string{"train", file}, fields(a)...)...); code != exitUsage ||
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d: %s", a, code, errs)
 		}

@@ -136,7 +136,7 @@ func TestServeRefuses(t *testing.T) {
 		{good + " --log xml", exitUsage, `--log "xml", want text, json or none`},
 		{"--models " + t.TempDir(), exitFailed, "has no bundle (*.stoker): make one with stoker export"},
 	} {
-		args := strings.Fields(c.args)
+		args := fields(c.args)
 		if strings.HasPrefix(c.args, "my") {
 			args = []string{c.args}
 		}

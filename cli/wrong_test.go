@@ -49,7 +49,7 @@ func TestNotThere(t *testing.T) {
 	all := commands(newRoot(), map[string]*cobra.Command{})
 	for name := range all {
 		for _, a := range append(wrong[name], "--nope", "--jsn") {
-			code, out, errs := stoker(strings.Fields(name + " " + a)...)
+			code, out, errs := stoker(fields(name + " " + a)...)
 			if code != exitUsage || out != "" || !strings.HasPrefix(errs, "stoker: ") {
 				t.Errorf("stoker %s %s: exit %d, want %d and a reason: %s%s", name, a, code, exitUsage, out, errs)
 			}
@@ -82,7 +82,7 @@ func TestCounts(t *testing.T) {
 					strings.Contains(f.Usage, "(0:")) {
 					continue
 				}
-				words := strings.Fields(name + " " + arguments[name])
+				words := fields(name + " " + arguments[name])
 				code, out, errs := stoker(append(words, "--"+f.Name+"="+value)...)
 				if code != exitUsage || out != "" || !strings.Contains(errs, "--"+f.Name) || !strings.Contains(errs, "want") {
 					t.Errorf("stoker %s --%s %s: exit %d, want %d and what is wanted: %s%s", name, f.Name, value, code, exitUsage,

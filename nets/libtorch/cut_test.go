@@ -159,7 +159,7 @@ var engineSources = map[string]string{
 }
 
 func TestCallsAreThoseOfTheSource(t *testing.T) {
-	root := t.TempDir()
+	root := plainDir(t)
 	_, err := Options{Root: root}.calls()
 	wantError(t, err, "no checkout of Stoker", root)
 	writeAll(t, root, engineSources)

@@ -22,7 +22,7 @@ func (m *machine) toolchain(o Options) {
 	if goToolError != nil {
 		t.Skip("go.work is written by the go command:", goToolError)
 	}
-	src := t.TempDir()
+	src := plainDir(t)
 	writeAll(t, src, gotchSources)
 	writeAll(t, o.Root, engineSources)
 	writeAll(t, o.Root, map[string]string{"go.mod": "module example.com/stoker\n\ngo 1.26.0\n"})
@@ -179,7 +179,7 @@ func TestEnsureGoesOnWhereAPythonsTorchDoesNotFit(t *testing.T) {
 	o := m.options()
 	m.pypi(nil)
 	m.toolchain(o)
-	site := t.TempDir()
+	site := plainDir(t)
 	torchAt(t, site)
 	m.python("python", site)
 	probe := m.programs["probe"]
@@ -295,7 +295,7 @@ func TestANamedFolderIsTheOnlyOneTried(t *testing.T) {
 	o := m.options()
 	m.pypi(nil)
 	m.toolchain(o)
-	o.Folder = torchAt(t, t.TempDir())
+	o.Folder = torchAt(t, plainDir(t))
 	m.programs["probe"] = func(command) (string, error) { return "Illegal instruction", errors.New("signal: illegal") }
 	_, err := Ensure(t.Context(), o, nil)
 	wantError(t, err, o.Folder, "Illegal instruction")

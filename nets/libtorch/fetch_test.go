@@ -75,7 +75,7 @@ func TestWantedFilesOfWheels(t *testing.T) {
 }
 
 func TestUnpackRefusesWhatIsNoWheel(t *testing.T) {
-	dir := t.TempDir()
+	dir := plainDir(t)
 	path := filepath.Join(dir, "a.whl")
 	if err := os.WriteFile(path, []byte("<html>"), 0o644); err != nil {
 		t.Fatal(err)

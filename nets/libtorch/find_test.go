@@ -22,7 +22,7 @@ func (m *machine) python(name string, paths ...string) {
 func TestFindPrefersWhatWasNamed(t *testing.T) {
 	m := newMachine(t)
 	o := m.options()
-	named, site := t.TempDir(), t.TempDir()
+	named, site := plainDir(t), plainDir(t)
 	torchAt(t, named)
 	torchAt(t, site)
 	m.python("python3", site)
@@ -44,10 +44,10 @@ func TestFindPrefersWhatWasNamed(t *testing.T) {
 func TestFindRefusesAFolderThatWasNamedWrongly(t *testing.T) {
 	m := newMachine(t)
 	o := m.options()
-	site := t.TempDir()
+	site := plainDir(t)
 	torchAt(t, site)
 	m.python("python3", site)
-	o.Folder = t.TempDir()
+	o.Folder = plainDir(t)
 	_, err := Find(t.Context(), o)
 	wantError(t, err, "LIBTORCH="+o.Folder, "no libtorch in")
 	o.Folder, o.Release = site, "2.15.0"
@@ -58,7 +58,7 @@ func TestFindRefusesAFolderThatWasNamedWrongly(t *testing.T) {
 func TestFindAsksEveryPython(t *testing.T) {
 	m := newMachine(t)
 	o := m.options()
-	empty, broken, venv := t.TempDir(), t.TempDir(), t.TempDir()
+	empty, broken, venv := plainDir(t), plainDir(t), plainDir(t)
 	torchAt(t, filepath.Join(venv, "lib"))
 	torchAt(t, broken)
 	remove(t, broken, "torch/include")

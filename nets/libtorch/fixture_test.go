@@ -184,7 +184,7 @@ func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{t: t, vars: map[string]string{}, programs: map[string]func(command) (string, error){}, space: 1 << 40}
 	m.system = &system{
-		goos: "linux", goarch: "amd64", sysroot: t.TempDir(),
+		goos: "linux", goarch: "amd64", sysroot: plainDir(t),
 		env: func(name string) string { return m.vars[name] },
 		look: func(name string) (string, error) {
 			if _, ok := m.programs[name]; ok {
@@ -218,7 +218,7 @@ func newMachine(t *testing.T) *machine {
 }
 
 func (m *machine) options() Options {
-	dir := m.t.TempDir()
+	dir := plainDir(m.t)
 	o, err := Options{Root: filepath.Join(dir, "checkout"), Cache: filepath.Join(dir, "cache"), sys: m.system}.filled()
 	if err != nil {
 		m.t.Fatal(err)
@@ -249,4 +249,27 @@ func wantError(t *testing.T, err error, parts ...string) {
 			t.Errorf("error %q does not say %q", err, p)
 		}
 	}
+}
+
+// plainDir is a folder for a test whose path has no character that cgo refuses to pass to a compiler: a space, say, where
+// the folder for temporary files has one.
+func plainDir(t *testing.T) string {
+	t.Helper()
+	for _, parent := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if strings.ContainsAny(parent, " '\"") {
+			continue
+		}
+		dir, err := os.MkdirTemp(parent, "libtorch")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Error(err)
+			}
+		})
+		return dir
+	}
+	t.Skipf("no folder for temporary files without a space: %s", os.TempDir())
+	return ""
 }

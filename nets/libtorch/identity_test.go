@@ -10,7 +10,7 @@ import (
 func identified(t *testing.T) (*machine, Torch) {
 	t.Helper()
 	m := newMachine(t)
-	site := t.TempDir()
+	site := plainDir(t)
 	torchAt(t, site)
 	torch, err := inspect(m.system, FromPip, site)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 func TestInspectReadsAWheelsLayout(t *testing.T) {
 	m := newMachine(t)
-	site := t.TempDir()
+	site := plainDir(t)
 	root := torchAt(t, site)
 	got, err := inspect(m.system, FromPip, site)
 	if err != nil {
@@ -34,11 +34,11 @@ func TestInspectReadsAWheelsLayout(t *testing.T) {
 
 func TestInspectReadsAnUnpackedZip(t *testing.T) {
 	m := newMachine(t)
-	site := t.TempDir()
+	site := plainDir(t)
 	root := torchAt(t, site)
 	// The zip of pytorch.org: libtorch/ with a build-version, CUDA's libraries
 	// in lib, and a header that asks for C++20.
-	zip := filepath.Join(t.TempDir(), "libtorch")
+	zip := filepath.Join(plainDir(t), "libtorch")
 	if err := os.Rename(root, zip); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestInspectSaysWhatDoesNotFit(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			site := t.TempDir()
+			site := plainDir(t)
 			torchAt(t, site)
 			c.change(t, site)
 			_, err := inspect(newMachine(t).system, FromPip, site)

@@ -23,19 +23,19 @@ func fittedHere(t *testing.T) (*machine, Options, Fitted) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", t.TempDir()) // no stoker-torch of the developer's own
+	t.Setenv("PATH", plainDir(t)) // no stoker-torch of the developer's own
 	return m, o, r
 }
 
 func TestStatusGoesThroughItsStates(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
+	t.Setenv("PATH", plainDir(t))
 	m := newMachine(t)
 	rep := Status(t.Context(), m.options())
 	if rep.State != Absent || rep.Next != "make cuda" || rep.Torch != nil {
 		t.Errorf("nothing here: %+v", rep)
 	}
 	o := m.options()
-	o.Folder = torchAt(t, t.TempDir())
+	o.Folder = torchAt(t, plainDir(t))
 	rep = Status(t.Context(), o)
 	if rep.State != Present || rep.Torch.Release != "2.11.0" {
 		t.Errorf("a folder is here: %+v", rep)
@@ -59,7 +59,7 @@ func TestStatusGoesThroughItsStates(t *testing.T) {
 		t.Errorf("reported %s, the checkout has %s", rep.Fitted.Dir, r.Dir)
 	}
 	elsewhere := o
-	elsewhere.Root = t.TempDir()
+	elsewhere.Root = plainDir(t)
 	if rep = Status(t.Context(), elsewhere); rep.Torch.Release != "9.9.9" {
 		t.Errorf("reported %s, the newest is 9.9.9", rep.Torch.Release)
 	}
@@ -99,7 +99,7 @@ func TestReportLinesOfEveryState(t *testing.T) {
 }
 
 func TestReadFittedRefusesForeignRecords(t *testing.T) {
-	dir := t.TempDir()
+	dir := plainDir(t)
 	_, err := ReadFitted(dir)
 	wantError(t, err, fitNote, "make cuda")
 	writeAll(t, dir, map[string]string{fitNote: "{"})
@@ -132,7 +132,7 @@ func TestAChangedLibtorchIsFittedAnew(t *testing.T) {
 // replaced by the fitted copy, as stoker-torch's does.
 func buildFake(t *testing.T, path string, r Fitted) {
 	t.Helper()
-	src := t.TempDir()
+	src := plainDir(t)
 	writeAll(t, src, map[string]string{
 		"go.mod": "module example.com/fake\n\ngo 1.26\n\nrequire " + GotchModule + " " + GotchVersion + "\n\nreplace " +
 			GotchModule + " => " + r.Dir + "\n",
@@ -151,7 +151,7 @@ func TestPrepareChecksTheBinarysLibtorch(t *testing.T) {
 	path := os.Getenv("PATH")
 	_, _, r := fittedHere(t)
 	t.Setenv("PATH", path)
-	binary := filepath.Join(t.TempDir(), Binary)
+	binary := filepath.Join(plainDir(t), Binary)
 	buildFake(t, binary, r)
 	l, err := Prepare(binary, []string{"train", "x.yaml"},
 		[]string{"HOME=/h", "LD_LIBRARY_PATH=/other", "OMP_WAIT_POLICY=ACTIVE"})
@@ -170,7 +170,7 @@ func TestPrepareChecksTheBinarysLibtorch(t *testing.T) {
 	if found, err := FindBinary(); err != nil || found != binary {
 		t.Errorf("found %q, %v", found, err)
 	}
-	if rep := Status(t.Context(), Options{Cache: t.TempDir()}); rep.State != Ready || rep.Binary != binary {
+	if rep := Status(t.Context(), Options{Cache: plainDir(t)}); rep.State != Ready || rep.Binary != binary {
 		t.Errorf("status by the binary: %+v", rep)
 	}
 	if err := os.Remove(filepath.Join(r.Torch.Lib, "libc10.so")); err != nil {
@@ -180,7 +180,7 @@ func TestPrepareChecksTheBinarysLibtorch(t *testing.T) {
 	if !errors.Is(err, ErrChanged) {
 		t.Errorf("%v, want ErrChanged", err)
 	}
-	if rep := Status(t.Context(), Options{Cache: t.TempDir()}); rep.State != Changed {
+	if rep := Status(t.Context(), Options{Cache: plainDir(t)}); rep.State != Changed {
 		t.Errorf("status by the binary: %+v", rep)
 	}
 	if err := os.RemoveAll(r.Dir); err != nil {
@@ -198,17 +198,17 @@ func TestPrepareRefusesOtherBinaries(t *testing.T) {
 	if _, err = Prepare(self, nil, nil); !errors.Is(err, ErrNoBinary) {
 		t.Errorf("%v, want ErrNoBinary: the test is built without libtorch", err)
 	}
-	_, err = Prepare(filepath.Join(t.TempDir(), Binary), nil, nil)
+	_, err = Prepare(filepath.Join(plainDir(t), Binary), nil, nil)
 	wantError(t, err, Binary)
 	info := &buildinfo.BuildInfo{Deps: []*debug.Module{{Path: GotchModule, Version: GotchVersion}}}
 	_, err = fittedIn(info)
 	wantError(t, err, "not with a fitted copy", "make cuda")
-	t.Setenv("PATH", t.TempDir())
+	t.Setenv("PATH", plainDir(t))
 	_, err = FindBinary()
 	wantError(t, err, Binary, "make cuda")
 	wantError(t, Unavailable("--device cuda:0", nil), "--device cuda:0 needs libtorch", "run: make cuda")
 	wantError(t, Unavailable("--device cuda:0", err), "--device cuda:0 needs libtorch", "run: make cuda")
-	wantError(t, Launch{Path: filepath.Join(t.TempDir(), "none")}.Exec(), "starting", "none")
+	wantError(t, Launch{Path: filepath.Join(plainDir(t), "none")}.Exec(), "starting", "none")
 }
 
 func TestGotchIsTheVersionOfGoMod(t *testing.T) {

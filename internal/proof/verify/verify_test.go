@@ -109,7 +109,7 @@ func TestSteps(t *testing.T) {
 	var log bytes.Buffer
 	run := func(s proof.Step) error { return f.run(t.Context(), s, &log) }
 	sh := func(script string) []string { return []string{"sh", "-c", script} }
-	if err := run(proof.Step{Args: sh("echo $STOKER_TEST_NEED $HERE $1; echo $STOKER_PROOF >$OUT/where"),
+	if err := run(proof.Step{Args: sh(`echo $STOKER_TEST_NEED "$HERE" $1; echo "$STOKER_PROOF" >"$OUT/where"`),
 		Env: []string{"HERE=$OUT"}, Stdout: "said"}); err != nil {
 		t.Fatal(err)
 	}
