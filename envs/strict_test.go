@@ -21,3 +21,28 @@ func TestParseJSON(t *testing.T) {
 		}
 	}
 }
+
+// A reading that was left out is named, however deep; one that its type lets be is not.
+func TestParseMeasured(t *testing.T) {
+	type meter struct {
+		P95   float64  `json:"p95"`
+		Asked struct{} `json:"asked,omitzero"`
+	}
+	var v struct {
+		Began     int      `json:"began"`
+		Functions []meter  `json:"functions"`
+		Forecast  *float64 `json:"forecast,omitempty"`
+	}
+	for text, want := range map[string]string{
+		`{"functions": []}`:                              "began is missing",
+		`{"began": 1, "functions": [{"p95": 1}, {}]}`:    "functions[1].p95 is missing",
+		`{"began": 1, "functions": [{"p95": 1}], "x":1}`: "unknown field",
+	} {
+		if err := ParseMeasured([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if err := ParseMeasured([]byte(`{"began": 0, "functions": [{"p95": 0}]}`), &v); err != nil {
+		t.Error(err)
+	}
+}

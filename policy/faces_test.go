@@ -222,7 +222,7 @@ func TestDecideMeasured(t *testing.T) {
 		t.Errorf("done is %+v, want the switches of %d functions", done, functions)
 	}
 	for text, want := range map[string]string{
-		`{"slots": 1}`: `unknown field "slots"`, `{"slot": 1`: "not the JSON", `{}`: "tiers are 0, want", ``: "is empty",
+		`{"slots": 1}`: `unknown field "slots"`, `{"slot": 1`: "not the JSON", `{}`: "slot is missing", ``: "is empty",
 	} {
 		if _, _, err := p.DecideMeasured(t.Context(), []byte(text), policy.Request{}); !errors.Is(err, policy.ErrInput) ||
 			!strings.Contains(err.Error(), want) {

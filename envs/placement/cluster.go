@@ -103,7 +103,7 @@ type Warm struct {
 // ParseCluster reads a cluster from JSON. [Observer.Observe] checks what it says.
 func ParseCluster(data []byte) (*Cluster, error) {
 	c := &Cluster{}
-	if err := envs.ParseJSON(data, c); err != nil {
+	if err := envs.ParseMeasured(data, c); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	return c, nil

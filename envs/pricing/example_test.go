@@ -68,6 +68,7 @@ func ExampleObserver() {
 		panic(err)
 	}
 	m, err := pricing.ParseMeters([]byte(`{"potential": 44, "next": 9, "revenue": 15200, "base": 690, "gpu": 410,
+		"switch": 95, "sla": 61,
 		"utilisation": 0.71, "tiers": [
 			{"price": 1.1, "keep_alive": 8, "rate": 15.1, "arrived": 921, "violated": 4, "begun": 918, "waiting": 7},
 			{"price": 1.3, "keep_alive": 15, "rate": 14.2, "arrived": 850, "violated": 9, "begun": 849, "waiting": 3},

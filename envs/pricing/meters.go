@@ -104,7 +104,7 @@ func (m *SlotMeters) columns() [14]column {
 // ParseMeters reads the meters of a window from JSON. [Observer.Observe] checks the numbers.
 func ParseMeters(data []byte) (*Meters, error) {
 	m := &Meters{}
-	if err := envs.ParseJSON(data, m); err != nil {
+	if err := envs.ParseMeasured(data, m); err != nil {
 		return nil, fmt.Errorf("meters: %w", err)
 	}
 	return m, nil
@@ -113,7 +113,7 @@ func ParseMeters(data []byte) (*Meters, error) {
 // ParseSlotMeters reads the meters of a slot from JSON. [SlotObserver.Observe] checks the numbers.
 func ParseSlotMeters(data []byte) (*SlotMeters, error) {
 	m := &SlotMeters{}
-	if err := envs.ParseJSON(data, m); err != nil {
+	if err := envs.ParseMeasured(data, m); err != nil {
 		return nil, fmt.Errorf("meters: %w", err)
 	}
 	return m, nil

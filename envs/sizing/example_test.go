@@ -2,6 +2,7 @@ package sizing_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -48,12 +49,13 @@ func ExampleObserver() {
 	if err != nil {
 		panic(err)
 	}
+	function := `{"asked": {"cores": 0.5, "mb": 512, "replicas": 2, "concurrency": 1},
+		"deployed": {"cores": 0.5, "mb": 512, "replicas": 2, "concurrency": 1}, "instances": 2, "cpu_percent": 61,
+		"throttled_millicores": 0, "memory_mb": 410, "memory_limit_mb": 1024, "network_bytes": 90000, "p75": 0.2, "p95": 0.41,
+		"rejected": 0, "inside": 1.3}`
 	meters, err := sizing.ParseMeters([]byte(`{"began": 75, "latency": 2.1, "success": 0.99, "forecast": 3,
-		"history": {"windows": 2, "began": 60, "slow": 60}, "functions": [{
-			"asked": {"cores": 0.5, "mb": 512, "replicas": 2, "concurrency": 1},
-			"deployed": {"cores": 0.5, "mb": 512, "replicas": 2, "concurrency": 1}, "instances": 2,
-			"cpu_percent": 61, "memory_mb": 410, "memory_limit_mb": 1024, "p75": 0.2, "p95": 0.41, "inside": 1.3},
-			{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]}`))
+		"history": {"windows": 2, "began": 60, "slow": 60},
+		"functions": [` + function + strings.Repeat(","+function, 11) + `]}`))
 	if err != nil {
 		panic(err)
 	}

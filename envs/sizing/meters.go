@@ -33,13 +33,13 @@ type Meters struct {
 	// range of dials; with a single one 0 stands for that.
 	Dial float64 `json:"dial,omitempty"`
 	// History is of the windows before.
-	History History `json:"history"`
+	History History `json:"history,omitzero"`
 }
 
 // FunctionMeters is what a platform measures of one function in a window. Sums are over all of its instances.
 type FunctionMeters struct {
 	// Asked is what the policy asked for last; the zero value before its first decision.
-	Asked Settings `json:"asked"`
+	Asked Settings `json:"asked,omitzero"`
 	// Deployed is what was in force at the window's end. It differs from Asked where that was beyond the machines.
 	Deployed Settings `json:"deployed"`
 	// Action is the function's part of the policy's last action, numbers from 0 to 1. Empty stands for the action that
@@ -96,13 +96,13 @@ func (m *Meters) Next() {
 func ParseMeters(data []byte) ([]Meters, error) {
 	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("[")) {
 		one := make([]Meters, 1)
-		if err := envs.ParseJSON(data, &one[0]); err != nil {
+		if err := envs.ParseMeasured(data, &one[0]); err != nil {
 			return nil, fmt.Errorf("meters: %w", err)
 		}
 		return one, nil
 	}
 	var all []Meters
-	if err := envs.ParseJSON(data, &all); err != nil {
+	if err := envs.ParseMeasured(data, &all); err != nil {
 		return nil, fmt.Errorf("meters: %w", err)
 	}
 	return all, nil
