@@ -8,8 +8,7 @@ func goldenOn(setting string) Step {
 }
 
 func numerics() []Proof {
-	const worlds = "EveryDefect|Entries|Golden|Workers|Gymnasium|MPE2|SpreadUnder"
-	gymnasium := goTest("./envs/envtest ./envs/classic", worlds)
+	gymnasium := goTest("./envs/envtest ./envs/classic", "EveryDefect|Golden|Gymnasium|MPE2|SpreadUnder")
 	gymnasium.Env = []string{"STOKER_GYMNASIUM=$TMP/cartpole.gz"}
 	return []Proof{
 		{
@@ -18,7 +17,7 @@ func numerics() []Proof {
 			Needs:  []Need{Gymnasium},
 			Steps: []Step{
 				{Args: []string{"$PYTHON", "envs/classic/testdata/record.py", "$TMP/cartpole.gz"}},
-				gymnasium, goTest("./catalog", worlds, "-long"), goldenOn("GOARCH=386"), goldenOn("GOAMD64=v3"),
+				gymnasium, goTest("./catalog", "Entries|Golden|Workers", "-long"), goldenOn("GOARCH=386"), goldenOn("GOAMD64=v3"),
 			},
 			Short: []string{"worlds"},
 		},
