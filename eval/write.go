@@ -28,7 +28,7 @@ const (
 
 // Write leaves an evaluation in dir, which is made where it is missing. All files are written to a folder beside them and
 // renamed at the end, eval.json last: a folder with an eval.json is whole. Files of an earlier evaluation are removed.
-func Write(dir string, p *Played, s *Summary, curves []Curve) error {
+func Write(dir string, p *Played, s *Summary, curves []Curve) (err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(beside)
+	defer func() { err = errors.Join(err, os.RemoveAll(beside)) }()
 	if err := writeAll(beside, p, s, curves); err != nil {
 		return err
 	}
