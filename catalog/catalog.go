@@ -44,6 +44,10 @@ type Env struct {
 	// Short are the sections env and workload of a short, light form, in which proofs kill and resume runs of learners.
 	// It may be empty.
 	Short string
+	// Presets are settings that work, by learner: a configuration has them where it leaves the keys out.
+	Presets map[string]configs.Preset
+	// Baselines is eval.rivals of a configuration that has none, as in "[fixed, {name: autoscaler, cpu: 0.4}]".
+	Baselines string
 	// Config returns a pointer to the environment's configuration, filled with defaults. It has yaml and json tags and,
 	// where values can be wrong, a method Validate() error.
 	Config func() any
@@ -161,6 +165,18 @@ func (c *Catalog) EnvConfig(id string) (any, error) {
 		return nil, err
 	}
 	return e.Config(), nil
+}
+
+// Preset implements [configs.Presetter].
+func (c *Catalog) Preset(env, agent string) configs.Preset {
+	e, _ := c.Env(env) // an unknown environment has none; who asks for the environment hears of it
+	return e.Presets[agent]
+}
+
+// Baselines implements [configs.Presetter].
+func (c *Catalog) Baselines(env string) string {
+	e, _ := c.Env(env)
+	return e.Baselines
 }
 
 // AgentConfig implements [configs.Catalog].

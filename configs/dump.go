@@ -3,7 +3,19 @@ package configs
 import "go.yaml.in/yaml/v4"
 
 // YAML returns the whole experiment, defaults filled in, as a file that Load reads back to the same.
-func (e *Experiment) YAML() ([]byte, error) { return yaml.Dump(e, yaml.WithIndent(2)) }
+func (e *Experiment) YAML() ([]byte, error) {
+	text, err := yaml.Dump(e, yaml.WithIndent(2))
+	p := preset(e.Catalog, e.Env.Name, e.Agent.Name)
+	if err != nil || e.Wrappers.NormalizeObservation.Clip != 0 || p.Wrappers.NormalizeObservation.Clip == 0 {
+		return text, err
+	}
+	// What is off is left out, where a preset would turn it on.
+	root := (&reader{}).document(text)
+	if err := set(root, "wrappers.normalize_observation.clip=0"); err != nil {
+		return nil, err
+	}
+	return yaml.Dump(root, yaml.WithIndent(2))
+}
 
 // MarshalYAML writes the name beside the chosen one's own keys.
 func (c Choice) MarshalYAML() (any, error) {

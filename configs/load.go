@@ -192,14 +192,18 @@ func (r *reader) document(text []byte) *yaml.Node {
 // decode fills in e. The sections that name their own kind of keys are taken out of root first.
 func (r *reader) decode(root *yaml.Node, e *Experiment, t Catalog) {
 	r.choose(take(root, "env"), "env", "id", t.EnvConfig, &e.Env)
-	r.choose(take(root, "agent"), "agent", "name", t.AgentConfig, &e.Agent)
-	if rivals := take(value(root, "eval"), "rivals"); rivals != nil {
+	r.choose(take(root, "agent"), "agent", "name", presetAgent(t, e.Env.Name), &e.Agent)
+	rivals := take(value(root, "eval"), "rivals")
+	if rivals == nil {
+		rivals = baselines(t, e.Env.Name)
+	}
+	if rivals != nil {
 		r.rivals(rivals, e, t)
 	}
 	if !r.examine(root, reflect.TypeFor[Experiment](), "") {
 		return
 	}
-	e.Wrappers = wrappersNamed(value(root, "wrappers"))
+	e.Wrappers = preset(t, e.Env.Name, e.Agent.Name).wrappers(value(root, "wrappers"))
 	if err := root.Load(e); err != nil {
 		r.problems = append(r.problems, problems(err)...)
 	}

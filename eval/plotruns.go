@@ -274,7 +274,7 @@ func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
 // specOf is the spec of a run's environment; nil where it cannot be made. Units and levels are then missing, which is
 // no reason to draw nothing.
 func specOf(r runInfo, names *catalog.Catalog) *envs.Spec {
-	x, err := configs.Parse(filepath.Join(r.dir, checkpoints.RunFile), r.raw, nil, names)
+	x, err := configs.ParseResolved(filepath.Join(r.dir, checkpoints.RunFile), r.raw, nil, names)
 	if err != nil {
 		return nil
 	}

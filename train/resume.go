@@ -123,7 +123,7 @@ func readConfig(fsys durable.FS, dir string, names *catalog.Catalog) (*configs.E
 		}
 		return nil, Usage("%s is not a run folder: it has no %s (%w)", dir, configFile, err)
 	}
-	return configs.Parse(path, text, nil, names)
+	return configs.ParseResolved(path, text, nil, names)
 }
 
 // open opens the checkpoint to go on from under configuration x, in which it sets the new total, and reads the loop's

@@ -347,5 +347,5 @@ func dataPaths(w *workload.Config) (sets []string, err error) {
 }
 
 func experiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Catalog) (*configs.Experiment, error) {
-	return configs.Parse(c.Dir()+"/"+checkpoints.ManifestFile, c.Header().Config, sets, names)
+	return configs.ParseResolved(c.Dir()+"/"+checkpoints.ManifestFile, c.Header().Config, sets, names)
 }

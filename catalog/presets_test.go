@@ -1,0 +1,109 @@
+package catalog
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/configs"
+)
+
+// A shipped configuration says all that a preset would say: presets change no shipped result.
+func TestShippedConfigurationsStandWithoutPresets(t *testing.T) {
+	for _, name := range configs.Shipped() {
+		text, err := configs.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, err := configs.Parse(name, text, nil, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, err := configs.ParseResolved(name, text, nil, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := yamlOf(t, with), yamlOf(t, without); !bytes.Equal(a, b) {
+			t.Errorf("configs/%s leaves a preset's key out: write its value into the file\n%s", name, differing(a, b))
+		}
+	}
+}
+
+// differing are the lines of a that b does not have.
+func differing(a, b []byte) string {
+	other := strings.Split(string(b), "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(string(a), "\n"), func(l string) bool {
+		return slices.Contains(other, l)
+	}), "\n")
+}
+
+func yamlOf(t *testing.T, x *configs.Experiment) []byte {
+	t.Helper()
+	text, err := x.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Every preset and every list of baselines is read, belongs to its environment, and a file with them resolves to a file
+// that reads back to the same.
+func TestPresetsAreRead(t *testing.T) {
+	all := Default()
+	for _, e := range all.Envs {
+		learners := []string{"maddpg"}
+		for name := range e.Presets {
+			learners = append(learners, name)
+		}
+		for _, name := range learners {
+			source := "preset of " + name + " in " + e.ID
+			x, err := configs.Parse(source, []byte("name: p\nenv: "+e.ID+"\nagent: "+name+"\n"), nil, all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range x.Eval.Rivals {
+				row, err := all.Rival(r.Name)
+				if err != nil || !row.In(e.ID) || row.Kind == Oracle {
+					t.Errorf("%s: baseline %s: %v, made for %v, %s", e.ID, r.Name, err, row.Envs, row.Kind)
+				}
+			}
+			a := yamlOf(t, x)
+			y, err := configs.Parse(source, a, nil, all)
+			if err != nil {
+				t.Fatalf("%s\n%s", err, a)
+			}
+			if b := yamlOf(t, y); !bytes.Equal(a, b) {
+				t.Errorf("%s reads back to other settings:\n%s", source, differing(a, b))
+			}
+		}
+	}
+}
+
+// The file's keys go over the preset's, and what a file turns off stays off in its resolved form.
+func TestTheFileGoesOverPresets(t *testing.T) {
+	const text = "name: p\nenv: stoker/Sizing-v3\nagent: {name: ppo, entropy: 0.02}\n"
+	for _, c := range []struct{ more, want string }{
+		{"", "gamma: 0.5\nlog_std: -1\nentropy: 0.02\nnormalize_observation:\nclip: 10\nautoscaler"},
+		{"wrappers: {normalize_observation: {clip: 0}}\neval: {rivals: []}\n", "gamma: 0.5\nclip: 0\nrivals: []"},
+		{"wrappers: {normalize_observation: {}}\neval: {rivals: [random]}\n", "clip: 10\nname: random"},
+	} {
+		x, err := configs.Parse("test", []byte(text+c.more), nil, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := yamlOf(t, x)
+		for _, want := range strings.Split(c.want, "\n") {
+			if !strings.Contains(string(a), want) {
+				t.Errorf("with %q: no %q in\n%s", c.more, want, a)
+			}
+		}
+		y, err := configs.Parse("again", a, nil, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := yamlOf(t, y); !bytes.Equal(a, b) {
+			t.Errorf("with %q: reads back to other settings:\n%s", c.more, differing(a, b))
+		}
+	}
+}
