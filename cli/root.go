@@ -83,7 +83,7 @@ func newRoot() *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"train", "Train:", []*cobra.Command{trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(), onlineCommand()}},
+		{"train", "Train:", []*cobra.Command{newCommand(), trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(), onlineCommand()}},
 		{"judge", "Judge:", []*cobra.Command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
 		{"plan", "Plan:", []*cobra.Command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
 		{"use", "Use:", []*cobra.Command{exportCommand(), serveCommand(), zooCommand(), checkCommand()}},

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/configs"
+)
+
+//go:embed templates/*.yaml
+var templates embed.FS
+
+// problems are what stoker new writes a configuration for.
+var problems = []string{"sizing", "pricing", "placement", "steps", "variants"}
+
+// beside has the second file of a problem whose workflow is a file of its own.
+var beside = map[string]string{"steps": ".steps.yaml", "variants": ".app.yaml"}
+
+func newCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "new " + strings.Join(problems, "|") + " NAME",
+		Short: "Write a configuration of your own problem, to fill in, that trains at once",
+		Long: `Write NAME.yaml: a configuration with comments, with a workflow of your own, its laws, QoS, prices, baselines and trace.
+It trains as it is; the lines to change are marked with <-. The workflow of steps and of variants is in a second file
+(NAME.steps.yaml, NAME.app.yaml). A file that is there is not replaced.`,
+		Example: `  stoker new sizing shop
+  stoker train shop.yaml
+  stoker new placement configs/cluster               # a folder that is there`,
+		Args: args(2, 2, "PROBLEM and NAME"),
+		RunE: func(c *cobra.Command, a []string) error { return runNew(c, a[0], a[1]) },
+		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(a) == 0 {
+				return problems, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	return c
+}
+
+func runNew(c *cobra.Command, problem, path string) error {
+	path = strings.TrimSuffix(path, ".yaml")
+	name := filepath.Base(path)
+	text, err := templates.ReadFile("templates/" + problem + ".yaml")
+	if err != nil || strings.Contains(problem, ".") {
+		return usage("no problem %q%s; there are: %s", problem, didYouMean(problem, problems, ""), strings.Join(problems, ", "))
+	}
+	if !regexp.MustCompile(configs.NamePattern).MatchString(name) {
+		return usage("NAME is %q, want letters, digits, '.', '_' and '-', a letter or digit first", name)
+	}
+	files := []struct {
+		path string
+		text []byte
+	}{{path + ".yaml", text}}
+	if end := beside[problem]; end != "" {
+		if text, err = templates.ReadFile("templates/" + problem + end); err != nil {
+			return err
+		}
+		files = append(files, files[0])
+		files[0].path, files[0].text = path+end, text // the workflow first: NAME.yaml needs it
+	}
+	for _, f := range files {
+		if _, err := os.Lstat(f.path); err == nil {
+			return usage("%s is there and stays as it is: give another NAME, or remove it", f.path)
+		}
+	}
+	fill := strings.NewReplacer("FILE", filepath.ToSlash(path), "NAME", name)
+	for _, f := range files {
+		out, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrNotExist) {
+			return usage("the folder %s is not there, make it first", filepath.Dir(f.path))
+		}
+		if err != nil {
+			return err
+		}
+		_, err = out.WriteString(fill.Replace(string(f.text)))
+		if err = errors.Join(err, out.Close()); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.OutOrStdout(), "%s: written\n", f.path)
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "change the lines marked with <-, then: stoker train %s\n", quote(path+".yaml"))
+	return err
+}
