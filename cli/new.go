@@ -31,8 +31,7 @@ func newCommand() *cobra.Command {
 		Long: `Write NAME.yaml: a configuration with comments, with a workflow of your own, its laws, QoS, prices, baselines and trace.
 It trains as it is; the lines to change are marked with <-. The workflow of steps and of variants is in a second file
 (NAME.steps.yaml, NAME.app.yaml). A file that is there is not replaced.`,
-		Example: `  stoker new sizing shop
-  stoker train shop.yaml
+		Example: `  stoker new sizing shop                             # then: stoker train shop.yaml
   stoker new placement configs/cluster               # a folder that is there`,
 		Args: args(2, 2, "PROBLEM and NAME"),
 		RunE: func(c *cobra.Command, a []string) error { return runNew(c, a[0], a[1]) },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,7 +114,7 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	if c.Flags().Changed("jobs") && f.seeds == "" {
 		return usage("--jobs is given without --seeds, want both")
 	}
-	if err := evaluates(x); err != nil {
+	if err := evaluates(c, x); err != nil {
 		return err
 	}
 	jobs, err := jobsOf(c, x, len(seeds), f.jobs)
@@ -154,8 +155,8 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 }
 
 // evaluates refuses what the evaluation could not show, before training rather than after it. What is wrong with the
-// environment is said where training makes it.
-func evaluates(x *configs.Experiment) error {
+// environment is said where training makes it. Of the environment's baselines, those that do not fit are left out.
+func evaluates(c *cobra.Command, x *configs.Experiment) error {
 	env, err := train.NewEnv(x, x.Eval.Split)
 	if err != nil {
 		return nil //nolint:nilerr // see above
@@ -165,6 +166,17 @@ func evaluates(x *configs.Experiment) error {
 	}
 	if _, err := eval.NewPlots(env.Spec(), x.Eval.Scatter, x.Eval.Series); err != nil {
 		return usage("%s: %w", x.Source, err)
+	}
+	if x.DefaultRivals {
+		x.Eval.Rivals = slices.DeleteFunc(slices.Clone(x.Eval.Rivals), func(r configs.Choice) bool {
+			one := *x
+			one.Eval.Rivals = []configs.Choice{r}
+			err := eval.Fit(catalog.Of(x), &one, env)
+			if err != nil {
+				fmt.Fprintf(c.ErrOrStderr(), "note: %s, a baseline of %s, is left out: %v\n", r.Name, x.Env.Name, err)
+			}
+			return err != nil
+		})
 	}
 	if err := eval.Fit(catalog.Of(x), x, env); err != nil {
 		return usage("%s: %w; leave it out of eval.rivals, which stoker eval compares with", x.Source, err)

@@ -25,6 +25,8 @@ type Experiment struct {
 
 	// Source is the file read; Problems in it are reported by its name.
 	Source string `yaml:"-" json:"-"`
+	// DefaultRivals says that eval.rivals are the environment's baselines, since the file names none.
+	DefaultRivals bool `yaml:"-" json:"-"`
 	// Catalog is that with which the experiment was read: whose names it has.
 	Catalog Catalog `yaml:"-" json:"-"`
 }

@@ -196,6 +196,7 @@ func (r *reader) decode(root *yaml.Node, e *Experiment, t Catalog) {
 	rivals := take(value(root, "eval"), "rivals")
 	if rivals == nil {
 		rivals = baselines(t, e.Env.Name)
+		e.DefaultRivals = rivals != nil
 	}
 	if rivals != nil {
 		r.rivals(rivals, e, t)
