@@ -48,12 +48,26 @@ type Env struct {
 	Presets map[string]configs.Preset
 	// Baselines is eval.rivals of a configuration that has none, as in "[fixed, {name: autoscaler, cpu: 0.4}]".
 	Baselines string
+	// Service shows policies that serve next to nothing; its Quantity is empty where none shows it.
+	Service Service
 	// Config returns a pointer to the environment's configuration, filled with defaults. It has yaml and json tags and,
 	// where values can be wrong, a method Validate() error.
 	Config func() any
 	// New builds the environment from what Config returned, under a workload; problems that have none of the kind
 	// ignore it.
 	New func(config any, w workload.Config) (envs.Env, error)
+}
+
+// Service says how a policy shows that serves next to nothing, which training then reports.
+type Service struct {
+	// Quantity is what the environment reports as the share that is served, from 0 to 1. A policy with less than Least
+	// has given up.
+	Quantity string
+	Least    float64
+	// Nothing is the rival that does as little as can be done: what giving up is compared with.
+	Nothing configs.Choice
+	// Advice says in a sentence which keys make service worth its price.
+	Advice string
 }
 
 // Golden is a recorded trace.

@@ -27,7 +27,7 @@ const EachFlatID = "stoker/VariantsEachFlat-v1"
 func environments() []Env {
 	return []Env{
 		DefineEnv(Env{
-			Presets: sizingPresets, Baselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
+			Presets: sizingPresets, Service: sizingService, Baselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
 			ID: sizing.ID, Page: "docs/sizing.md",
 			Doc: "size the functions of a workflow, window by window (FaaSConf)",
 			// A load that the services can bear: safe exploration needs windows that keep the QoS.
@@ -43,7 +43,7 @@ func environments() []Env {
 			},
 		}, sizing.Default, sizing.Open),
 		DefineEnv(Env{
-			Presets: sizingPresets, Baselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
+			Presets: sizingPresets, Service: sizingService, Baselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
 			ID: sizing.CountedID, Page: "docs/sizing.md",
 			Doc:   "size the functions of a workflow where every refusal counts (FaaSConf)",
 			Short: "env: {id: stoker/Sizing-v3, windows: 3}\nworkload: {factor: 0.05}",

@@ -1,6 +1,9 @@
 package catalog
 
-import "github.com/stoker-rl/stoker/configs"
+import (
+	rules "github.com/stoker-rl/stoker/agents/baselines/sizing"
+	"github.com/stoker-rl/stoker/configs"
+)
 
 // presets are agent's keys by learner.
 type presets = map[string]configs.Preset
@@ -75,3 +78,12 @@ var (
 		"dqn": {Agent: "{double: true, rate: 0.0003, gamma: 1, loss: huber, epsilon_final: 0.02}"},
 	}
 )
+
+// sizingService is of both environments of sizing.
+var sizingService = Service{
+	Quantity: "success", Least: 0.5,
+	Nothing: configs.Choice{Name: "fixed", Config: &rules.FixedConfig{Configuration: []float64{0, 0, 0, 0}}},
+	Advice: "Service must pay more than it costs: raise env.reward.served or env.reward.qos, or lower env.reward.price; " +
+		"a load that no configuration can bear needs a lower workload.factor; and leave agent.gamma, log_std and entropy " +
+		"out of the file, so that they are the environment's",
+}

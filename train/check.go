@@ -21,6 +21,8 @@ type checker struct {
 	seeds  []uint64
 	metric int // index of Spec.Info, -1 for the return
 	higher bool
+	means  []float64 // of Spec.Info in the last evaluation, nil before the first
+	ret    float64   // its mean return
 }
 
 // Return is the name of the episode's return where a quantity is asked for.
@@ -91,12 +93,14 @@ func (c *checker) run(ctx context.Context, l agents.Learner, report func(name st
 	report("eval/mean_reward", ret/n)
 	report("eval/mean_ep_length", length/n)
 	for i, q := range c.spec.Info {
-		report("eval/"+q.Name, info[i]/n)
+		info[i] /= n
+		report("eval/"+q.Name, info[i])
 	}
+	c.means, c.ret = info, ret/n
 	if c.metric < 0 {
 		return ret / n, nil
 	}
-	return info[c.metric] / n, nil
+	return info[c.metric], nil
 }
 
 var errInterrupted = errors.New("the evaluation was interrupted")

@@ -85,6 +85,8 @@ type Result struct {
 	// LastValue is the last evaluation's, nil where this process made none.
 	LastValue *float64 `json:"last_value,omitempty"`
 	LastStep  int64    `json:"last_step,omitempty"`
+	// GaveUp is set where the last evaluation's policy serves next to nothing.
+	GaveUp *GaveUp `json:"gave_up,omitempty"`
 	// Phases are where this process's time went.
 	Phases []Phase `json:"phases,omitempty"`
 }
@@ -228,6 +230,12 @@ func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error
 	r.phases = newPhases(r.state.Steps)
 	err = r.loop(ctx)
 	r.progress.finish()
+	var up *GaveUp
+	if err == nil {
+		if up = r.gaveUp(); up != nil {
+			fmt.Fprintln(r.opts.Out, up)
+		}
+	}
 	status := statusFinished
 	if err != nil {
 		status = "stopped: " + err.Error()
@@ -237,7 +245,9 @@ func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error
 	if e := r.describe(status); err == nil {
 		err = e
 	}
-	return r.result(r.world.x), err
+	res = r.result(r.world.x)
+	res.GaveUp = up
+	return res, err
 }
 
 // announce says in a line what is about to be done.
