@@ -16,7 +16,7 @@ import (
 func TestExport(t *testing.T) {
 	run, out := trained(t), t.TempDir()
 	code, _, errs := stoker("export", run, "--out", out)
-	contains(t, "never evaluated", errs, "never evaluated", "stoker eval "+run, "--force")
+	contains(t, "never evaluated", errs, "never evaluated", "--eval FOLDER", "stoker eval "+run, "--force")
 	if files, err := os.ReadDir(out); code != exitUsage || err != nil || len(files) > 0 {
 		t.Fatalf("exit %d, %v, %v", code, err, files)
 	}

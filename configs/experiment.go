@@ -14,7 +14,8 @@ type Experiment struct {
 	Workload workload.Config `yaml:"workload" json:"workload"`
 	// Wrappers change what the learner sees of the environment, and when episodes end.
 	Wrappers Wrappers `yaml:"wrappers,omitempty" json:"wrappers,omitzero"`
-	// Agent is the learner: its name, and its own keys.
+	// Agent is the learner: its name, and its own keys. Keys that are left out have what works in the environment, which
+	// stoker train --print-config shows, or the learner's defaults.
 	Agent Choice `yaml:"agent" json:"agent"`
 	// Train says how long training lasts and what it leaves behind.
 	Train Train `yaml:"train" json:"train"`
@@ -39,8 +40,9 @@ type Choice struct {
 	key    string // id or name: under which the file has Name
 }
 
-// Wrappers change what the learner sees of the environment, and when episodes end. What is left out, or has a clip of 0,
-// is off; keys left out of a section that stands there are as in Stable-Baselines3's VecNormalize: clip 10, gamma 0.99.
+// Wrappers change what the learner sees of the environment, and when episodes end. A section that is left out is as the
+// environment has it for the learner, or off; a clip of 0 is off. Keys left out of a section that stands there are as in
+// Stable-Baselines3's VecNormalize: clip 10, gamma 0.99.
 type Wrappers struct {
 	// TimeLimit truncates episodes after this number of steps, in training and in evaluation; 0 is the environment's
 	// own limit.
@@ -131,7 +133,8 @@ type Eval struct {
 	Scatter []string `yaml:"scatter" json:"scatter"`
 	// Series are the quantities drawn over time, one panel each.
 	Series []string `yaml:"series" json:"series"`
-	// Rivals are the policies beside the learned one: names, each with its own keys.
+	// Rivals are the policies beside the learned one: names, each with its own keys. Where the key is left out they are the
+	// environment's baselines; [] is none.
 	Rivals []Choice `yaml:"rivals" json:"rivals"`
 	// Resamples is the number of bootstrap resamples.
 	Resamples int `yaml:"resamples" json:"resamples" range:"[100,]"`

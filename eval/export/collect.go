@@ -67,7 +67,7 @@ func Collect(ctx context.Context, names *catalog.Catalog, path string, o Options
 	case r == nil && !o.Force:
 		return nil, neverEvaluated(path, why)
 	case r == nil:
-		c.Notes = append(c.Notes, "never evaluated: nothing is known of how well it does")
+		c.Notes = append(c.Notes, "exported without an evaluation: nothing is known of how well it does")
 	}
 	worlds, err := c.worlds(r, o.most)
 	if err != nil {
@@ -179,13 +179,13 @@ func refuse(names *catalog.Catalog, path string) error {
 // neverEvaluated is the refusal of a policy without an evaluation, with the commands that make one.
 func neverEvaluated(path, why string) error {
 	if why == "" {
-		why = "it was never evaluated, so that nobody knows how well it does and what it may see"
+		why = "no evaluation was found beside it; one that stoker eval wrote with --out FOLDER is named with --eval FOLDER"
 	}
 	command := fmt.Sprintf("stoker eval %s && stoker export %[1]s", path)
 	if _, err := os.Stat(filepath.Join(path, checkpoints.MetricsFile)); err != nil { // not a run: no place for a result
 		command = fmt.Sprintf("stoker eval %s --out evaluation && stoker export %[1]s --eval evaluation", path)
 	}
-	return train.Usage("%s is not exported: %s.\nEvaluate it first:  %s\nor export it all the same with --force", path,
+	return train.Usage("%s is not exported: %s.\nIf it was never evaluated:   %s\nor export it all the same with --force", path,
 		why, command)
 }
 
