@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -106,13 +105,13 @@ func (panics) Write([]byte) (int, error) { panic("no more paper") }
 func TestTogetherStopped(t *testing.T) {
 	const long = "train.steps=3000"
 	ctx, cancel := context.WithCancelCause(context.Background())
-	begun := &announced{want: 2, then: func() { cancel(errStop) }}
+	barrier := &barrier{missing: 2, then: func() { cancel(errStop) }, all: make(chan struct{})}
 	labs, runs := make([]lab, 3), make([]Planned, 3)
 	text := func(i int) []string { return []string{long, fmt.Sprintf("seed=%d", i+1)} }
 	for i := range runs {
 		labs[i] = newLab(t)
 		runs[i] = Planned{Experiment: parse(t, small["lqr"], text(i)...), Options: labs[i].options()}
-		runs[i].Options.Out = begun
+		runs[i].Options.Out = &announced{at: barrier}
 	}
 	out := Together(ctx, runs, 2)
 	for i, o := range out[:2] {
@@ -127,18 +126,31 @@ func TestTogetherStopped(t *testing.T) {
 	}
 }
 
-// announced waits until so many runs have said something.
+// A barrier holds runs until none is missing, and calls then before it lets them go: no run ends before the other begins.
+type barrier struct {
+	mu      sync.Mutex
+	missing int
+	then    func()
+	all     chan struct{}
+}
+
+func (b *barrier) wait() {
+	b.mu.Lock()
+	if b.missing--; b.missing == 0 {
+		b.then()
+		close(b.all)
+	}
+	b.mu.Unlock()
+	<-b.all
+}
+
+// announced holds a run at what it says first.
 type announced struct {
-	mu   sync.Mutex
-	want int
-	then func()
+	at   *barrier
+	once sync.Once
 }
 
 func (a *announced) Write(b []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.want--; a.want == 0 {
-		a.then()
-	}
-	return io.Discard.Write(b)
+	a.once.Do(a.at.wait)
+	return len(b), nil
 }
