@@ -105,7 +105,7 @@ func newRoot() *cobra.Command {
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Help about a command",
+		Short: "Help about a command", GroupID: "look",
 		RunE: func(c *cobra.Command, a []string) error {
 			at := c.Root()
 			for _, name := range a {

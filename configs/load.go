@@ -288,8 +288,8 @@ func (r *reader) foreign(n *yaml.Node, t reflect.Type, path, name string) bool {
 		}
 	}
 	if keys != nil {
-		r.add(line, "%s: the file has keys that %s, set in place of the file's, has not: %s. Take these keys out of a copy of the file, or "+
-			"train a file written for %[2]s; its keys are %[4]s", path, name, strings.Join(keys, ", "),
+		r.add(line, "%s: the file has keys that %s does not have: %s. To leave out the whole section %[1]s of the file: "+
+			"--set %[1]s=%[2]s. Keys of %[2]s: %[4]s", path, name, strings.Join(keys, ", "),
 			strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
 	}
 	return keys != nil

@@ -97,7 +97,7 @@ func TestErrors(t *testing.T) {
 		{"two unknown keys", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\nfoo: 1\n", nil, []string{"x.yaml:5", "x.yaml:6", "foo"}},
 		{"unknown env key", "name: x\nenv:\n  id: pond\n  dept: 3\nagent: pond\n", nil, []string{"x.yaml:4", "env.dept", "did you mean depth?"}},
 		{"unknown env", "name: x\nenv:\n  id: sea\nagent: pond\n", nil, []string{"x.yaml:3", "env.id", "there is pond"}},
-		{"another env's keys", "name: x\nenv: {id: sea, salt: 3, wide: 4}\nagent: pond\n", []string{"env.id=pond"}, []string{"x.yaml:2: env: the file has keys that pond, set in place of the file's, has not: salt, wide.", "its keys are depth"}},
+		{"another env's keys", "name: x\nenv: {id: sea, salt: 3, wide: 4}\nagent: pond\n", []string{"env.id=pond"}, []string{"x.yaml:2: env: the file has keys that pond does not have: salt, wide.", "--set env=pond", "Keys of pond: depth"}},
 		{"wrong in evaluation", "name: x\nenv: {id: pond}\nagent: pond\neval:\n  set: [env.dept=3]\n", nil, []string{"x.yaml:5: eval.set: unknown key env.dept", "did you mean depth?"}},
 		{"no env", "name: x\nagent: pond\n", nil, []string{"x.yaml", "env is missing"}},
 		{"nothing as env", "name: x\nenv:\nagent: pond\n", nil, []string{"env is missing, want env: {id: …}"}},
