@@ -28,7 +28,8 @@ func ParseJSON(data []byte, into any) error {
 }
 
 // ParseMeasured is [ParseJSON] of measurements: a key that is left out is an error that names it, but for those that
-// their type lets be (omitempty, omitzero). Otherwise a reading that a platform lost would pass for one that is 0.
+// their type lets be (omitempty, omitzero); null is no number. Otherwise a reading that a platform lost would pass for one
+// that is 0.
 func ParseMeasured(data []byte, into any) error {
 	if err := ParseJSON(data, into); err != nil {
 		return err
@@ -54,6 +55,9 @@ func lacking(v any, t reflect.Type) string {
 			return ""
 		}
 		for i, x := range v {
+			if x == nil {
+				return fmt.Sprintf("[%d]", i)
+			}
 			if key := lacking(x, t.Elem()); key != "" {
 				return strings.TrimSuffix(fmt.Sprintf("[%d].%s", i, key), ".")
 			}
@@ -64,8 +68,14 @@ func lacking(v any, t reflect.Type) string {
 		}
 		for f := range t.Fields() {
 			name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Anonymous && name == "" { // its keys are this object's
+				if key := lacking(v, f.Type); key != "" {
+					return key
+				}
+				continue
+			}
 			x, there := v[name]
-			if !there && name != "" && name != "-" && rest == "" {
+			if (!there || x == nil && f.Type.Kind() != reflect.Slice) && name != "" && name != "-" && rest == "" {
 				return name
 			}
 			if key := lacking(x, f.Type); key != "" {
@@ -74,4 +84,47 @@ func lacking(v any, t reflect.Type) string {
 		}
 	}
 	return ""
+}
+
+// Unit is the unit of a key of measurements; a key of a list has [] behind it, as in functions[].p95.
+type Unit struct {
+	Key  string `json:"key"`
+	Unit string `json:"unit"`
+	// Optional says that the key may be left out.
+	Optional bool `json:"optional,omitempty"`
+}
+
+// Units lists the keys of a type of measurements, and the units that its fields' tags "unit" name.
+func Units(t reflect.Type) []Unit { return unitsOf(nil, "", false, t) }
+
+func unitsOf(out []Unit, at string, optional bool, t reflect.Type) []Unit {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		if t.Kind() == reflect.Slice {
+			at += "[]"
+		}
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return out
+	}
+	for f := range t.Fields() {
+		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || name == "" && !f.Anonymous {
+			continue
+		}
+		key := strings.TrimPrefix(at+"."+name, ".")
+		if f.Anonymous {
+			key = at
+		}
+		may := optional || rest != ""
+		if unit, ok := f.Tag.Lookup("unit"); ok {
+			if f.Type.Kind() == reflect.Slice {
+				key += "[]"
+			}
+			out = append(out, Unit{key, unit, may})
+		} else {
+			out = unitsOf(out, key, may, f.Type)
+		}
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 package envs
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,21 +30,52 @@ func TestParseMeasured(t *testing.T) {
 		P95   float64  `json:"p95"`
 		Asked struct{} `json:"asked,omitzero"`
 	}
+	type Place struct {
+		Node int `json:"node"`
+	}
+	type run struct {
+		Place
+		Since float64 `json:"since"`
+	}
 	var v struct {
 		Began     int      `json:"began"`
 		Functions []meter  `json:"functions"`
 		Forecast  *float64 `json:"forecast,omitempty"`
+		Running   []run    `json:"running,omitempty"`
 	}
 	for text, want := range map[string]string{
-		`{"functions": []}`:                              "began is missing",
-		`{"began": 1, "functions": [{"p95": 1}, {}]}`:    "functions[1].p95 is missing",
-		`{"began": 1, "functions": [{"p95": 1}], "x":1}`: "unknown field",
+		`{"functions": []}`:                                        "began is missing",
+		`{"began": 1, "functions": [{"p95": 1}, {}]}`:              "functions[1].p95 is missing",
+		`{"began": 1, "functions": [{"p95": 1}], "x":1}`:           "unknown field",
+		`{"began": null, "functions": []}`:                         "began is missing",
+		`{"began": 1, "functions": [null]}`:                        "functions[0] is missing",
+		`{"began": 1, "functions": [{"p95": null}]}`:               "functions[0].p95 is missing",
+		`{"began": 1, "functions": [], "running": [{"since": 1}]}`: "running[0].node is missing",
 	} {
 		if err := ParseMeasured([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if err := ParseMeasured([]byte(`{"began": 0, "functions": [{"p95": 0}]}`), &v); err != nil {
+	if err := ParseMeasured([]byte(`{"began": 0, "functions": [{"p95": 0}], "running": null}`), &v); err != nil {
 		t.Error(err)
+	}
+}
+
+// The keys of measurements are listed as they stand in JSON, with their units.
+func TestUnits(t *testing.T) {
+	type Price struct {
+		Money float64 `json:"money" unit:"USD"`
+	}
+	type tier struct {
+		Price
+		Queue []int `json:"queue" unit:"jobs"`
+	}
+	type meters struct {
+		Tiers []tier   `json:"tiers"`
+		Now   *float64 `json:"now,omitempty" unit:"s"`
+	}
+	want := []Unit{{"tiers[].money", "USD", false}, {"tiers[].queue[]", "jobs", false}, {"now", "s", true}}
+	if got := Units(reflect.TypeOf(&meters{})); !slices.Equal(got, want) {
+		t.Errorf("units %v, want %v", got, want)
 	}
 }

@@ -93,12 +93,21 @@ func (p *Policy) checkMask(kind int, o *envs.KindObservation) error {
 		row := o.Mask[j*w : (j+1)*w]
 		for c, n := range p.choices[kind] {
 			if n > 0 && !slices.Contains(row[:n], true) {
-				return fmt.Errorf("mask: agent %d is active and has no legal choice in component %d of its action", j, c)
+				return fmt.Errorf("mask: %s is active and has no legal choice in component %d (%s) of its action",
+					agentName(s, j), c, component(s, c))
 			}
 			row = row[n:]
 		}
 	}
 	return nil
+}
+
+// agentName names an agent by its number, and its name where it has one.
+func agentName(k *envs.Kind, i int) string {
+	if i < len(k.Names) {
+		return fmt.Sprintf("agent %d (%s)", i, k.Names[i])
+	}
+	return fmt.Sprintf("agent %d", i)
 }
 
 // look says why the policy must not decide on what is seen.
@@ -140,8 +149,12 @@ func (p *Policy) legal(w *worker, seen *envs.Observation, out *envs.Action) (Whe
 					ok = ok && allowed[int(x)]
 				}
 				if mask = mask[min(n, len(mask)):]; !ok {
-					return Where{Kind: k.Name, Part: "action", Row: j, Feature: c, Name: component(k, c), Value: x, Low: b.Low,
-						High: b.High}, false
+					w := Where{Kind: k.Name, Part: "action", Row: j, Feature: c, Name: component(k, c), Value: x, Low: b.Low,
+						High: b.High}
+					if j < len(k.Names) {
+						w.Of = k.Names[j]
+					}
+					return w, false
 				}
 			}
 		}

@@ -144,10 +144,7 @@ func (p *Policy) decide(w *worker, s *sequence, r *Request) (Decision, error) {
 	if rule == nil {
 		if d.Reason != "" {
 			p.counts.failed.Add(1)
-			if failed != nil {
-				return d, fmt.Errorf("policy: %w, and %w in the bundle", failed, ErrGuarded)
-			}
-			return d, fmt.Errorf("policy: it must not decide (%v), and %w in the bundle", d, ErrGuarded)
+			return d, guarded(d, failed)
 		}
 		return d, nil
 	}
@@ -182,6 +179,14 @@ func (p *Policy) decide(w *worker, s *sequence, r *Request) (Decision, error) {
 		p.counts.shadow(d.Reason == "" && equal(out, to))
 	}
 	return d, nil
+}
+
+// guarded is the error of a decision that nobody makes; failed is why the policy did not.
+func guarded(d Decision, failed error) error {
+	if failed != nil {
+		return fmt.Errorf("policy: %w, and %w in the bundle", failed, ErrGuarded)
+	}
+	return fmt.Errorf("policy: it must not decide (%v), and %w in the bundle", d, ErrGuarded)
 }
 
 // act lets the learned policy act, and checks what it does.

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
@@ -38,6 +40,9 @@ type Where struct {
 	// Row is the agent, node or edge, Feature the number of the feature or component, Name its name.
 	Row, Feature int
 	Name         string
+	// Of is the name of the agent, such as a function, "" where agents have none. Unit is that of a number in the platform's unit, as
+	// [Policy.DecideMeasured] gives them; Kind is then empty.
+	Of, Unit string
 	// Value is the number; Low and High bound the numbers that the guard accepts.
 	Value, Low, High float64
 }
@@ -51,15 +56,40 @@ func (d Decision) String() string {
 		return string(d.Reason)
 	}
 	w := d.Where
-	place := w.Kind
-	if place == "" {
-		return fmt.Sprintf("%s: %s is %g, want %g to %g", d.Reason, w.Name, w.Value, w.Low, w.High)
-	}
-	if w.Part != "" {
-		place += " " + w.Part
+	name := w.Name
+	switch {
+	case w.Kind == "" && w.Of != "":
+		name += " of " + strconv.Quote(w.Of)
+	case w.Kind != "":
+		place := w.Kind
+		if w.Part != "" {
+			place += " " + w.Part
+		}
+		place += fmt.Sprintf(" %d", w.Row)
+		if w.Of != "" {
+			place += fmt.Sprintf(" %q", w.Of)
+		}
+		name = place + ": " + name
 	}
 	// What is seen is in float32: more digits than these would be of the conversion.
-	return fmt.Sprintf("%s: %s %d: %s is %.6g, want %.6g to %.6g", d.Reason, place, w.Row, w.Name, w.Value, w.Low, w.High)
+	value := fmt.Sprintf("%.6g", w.Value)
+	if w.Unit != "" {
+		value += " " + w.Unit
+	}
+	return fmt.Sprintf("%s: %s is %s, want %s", d.Reason, name, value, w.wanted())
+}
+
+// wanted says in which range a number should be.
+func (w *Where) wanted() string {
+	switch low, high := !math.IsInf(w.Low, -1), !math.IsInf(w.High, 1); {
+	case low && high:
+		return fmt.Sprintf("%.6g to %.6g", w.Low, w.High)
+	case low:
+		return fmt.Sprintf("at least %.6g", w.Low)
+	case high:
+		return fmt.Sprintf("at most %.6g", w.High)
+	}
+	return "a finite number"
 }
 
 // guard knows what is within range.
@@ -80,6 +110,7 @@ func newGuard(s *envs.Spec, seen []bundle.Seen) (*guard, error) {
 	for i := range s.Kinds {
 		k, to := &s.Kinds[i], &g.kinds[i]
 		to.rows.kind, to.rows.names, to.rows.width = k.Name, k.Features, k.Observation.Width()
+		to.rows.agents = k.Names
 		known[[2]string{k.Name, ""}] = &to.rows
 		graph, ok := k.Observation.(envs.Graph)
 		if !ok {

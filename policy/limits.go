@@ -14,6 +14,7 @@ import (
 type limits struct {
 	kind, part string
 	names      []string
+	agents     []string // their names; none for nodes and edges of graphs
 	width      int
 	ranges     []bundle.Range // what was met
 	low, high  []float32      // what is taken
@@ -83,6 +84,9 @@ func (l *limits) where(rows []float32, at int) Where {
 	w := Where{Kind: l.kind, Part: l.part, Row: at / l.width, Feature: at % l.width, Value: float64(rows[at]),
 		Low: math.Inf(-1), High: math.Inf(1)}
 	w.Name = l.name(w.Feature)
+	if w.Row < len(l.agents) {
+		w.Of = l.agents[w.Row]
+	}
 	if l.low != nil {
 		w.Low, w.High = float64(l.low[w.Feature]), float64(l.high[w.Feature])
 	}

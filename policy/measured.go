@@ -2,22 +2,32 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/placement"
-	"github.com/stoker-rl/stoker/envs/pricing"
-	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
 // ErrNoFace marks errors of a policy whose environment has no observer that this program can make.
 var ErrNoFace = errors.New("measurements cannot be observed")
 
-// Face makes an observation of what a platform measured, as JSON, and returns what an action then does there: a value
-// to be written as JSON. It may be used by several goroutines at once.
-type Face func(measured []byte, seen *envs.Observation) (done func(act *envs.Action) (any, error), err error)
+// Face is how a platform's measurements meet a policy. It may be used by several goroutines at once.
+type Face interface {
+	// Observe reads measurements from JSON and writes what the agents see of them.
+	Observe(measured []byte, seen *envs.Observation) (Measured, error)
+	// Example is measurements, to be written as JSON, that are observed about as seen is. The fields of its type may have
+	// tags unit.
+	Example(seen *envs.Observation) any
+}
+
+// Measured is measurements that were observed.
+type Measured interface {
+	// Done is what an action does on the platform, to be written as JSON.
+	Done(act *envs.Action) (any, error)
+	// Place says of a number that is seen which measurement it is made from, and gives it and its bounds in the platform's
+	// unit; where there is no such measurement, the number stays, with the name of whom it is of.
+	Place(w Where) Where
+}
 
 // buffers are those of one decision on measurements.
 type buffers struct {
@@ -39,16 +49,23 @@ func (p *Policy) DecideMeasured(ctx context.Context, measured []byte, r Request)
 		b = &buffers{p.NewObservation(), p.NewAction()}
 	}
 	defer p.buffers.Put(b)
-	finish, err := face(measured, b.seen)
+	m, err := face.Observe(measured, b.seen)
 	if err != nil {
 		p.counts.refused.Add(1)
 		return d, nil, fmt.Errorf("policy: %w: %w", ErrInput, err)
 	}
 	r.Seen, r.Out, r.Shadow = b.seen, b.out, nil
-	if d, err = p.DecideFor(ctx, r); err != nil {
+	d, err = p.DecideFor(ctx, r)
+	if d.Where.Kind != "" && d.Where.Part != "action" {
+		d.Where = m.Place(d.Where)
+	}
+	switch {
+	case errors.Is(err, ErrGuarded) && (d.Reason == OutOfRange || d.Reason == NotFinite):
+		return d, nil, guarded(d, nil) // with the place of now
+	case err != nil:
 		return d, nil, err
 	}
-	if done, err = finish(b.out); err != nil {
+	if done, err = m.Done(b.out); err != nil {
 		return d, nil, fmt.Errorf("policy: %w", err)
 	}
 	return d, done, nil
@@ -60,85 +77,4 @@ func (p *Policy) newFace() (Face, error) {
 		return nil, fmt.Errorf("there is no observer for %s", p.spec.ID)
 	}
 	return p.row.Face(p.file.Environment.Config, p.file.Environment.Workload)
-}
-
-// Sized is what is done for one function of a workflow.
-type Sized struct {
-	// Function is its name; where workflows are side by side, with its workflow's.
-	Function string `json:"function"`
-	sizing.Settings
-}
-
-func sizingFace(id string) func(config, load json.RawMessage) (Face, error) {
-	return func(config, load json.RawMessage) (Face, error) {
-		o, err := sizing.OpenObserver(id, config, load)
-		if err != nil {
-			return nil, err
-		}
-		names := o.Spec().Kinds[0].Names
-		return func(measured []byte, seen *envs.Observation) (func(*envs.Action) (any, error), error) {
-			m, err := sizing.ParseMeters(measured)
-			if err == nil {
-				err = o.Observe(m, seen)
-			}
-			return func(act *envs.Action) (any, error) {
-				settings, out := make([]sizing.Settings, len(names)), make([]Sized, len(names))
-				if err := o.Settings(act, settings); err != nil {
-					return nil, err
-				}
-				for i, s := range settings {
-					out[i] = Sized{names[i], s}
-				}
-				return out, nil
-			}, err
-		}, nil
-	}
-}
-
-func pricingFace(config, _ json.RawMessage) (Face, error) {
-	o, err := pricing.OpenObserver(config)
-	if err != nil {
-		return nil, err
-	}
-	return func(measured []byte, seen *envs.Observation) (func(*envs.Action) (any, error), error) {
-		m, err := pricing.ParseMeters(measured)
-		if err == nil {
-			err = o.Observe(m, seen)
-		}
-		return func(act *envs.Action) (any, error) {
-			out := make([]pricing.TierPrice, len(m.Tiers))
-			return out, o.Prices(act, out)
-		}, err
-	}, nil
-}
-
-func slotsFace(config, _ json.RawMessage) (Face, error) {
-	o, err := pricing.OpenSlotObserver(config)
-	if err != nil {
-		return nil, err
-	}
-	return func(measured []byte, seen *envs.Observation) (func(*envs.Action) (any, error), error) {
-		m, err := pricing.ParseSlotMeters(measured)
-		if err == nil {
-			err = o.Observe(m, seen)
-		}
-		return func(act *envs.Action) (any, error) {
-			out := make([]pricing.Switches, o.Spec().Kinds[0].Agents)
-			return out, o.Switches(act, m, out)
-		}, err
-	}, nil
-}
-
-func placementFace(config, load json.RawMessage) (Face, error) {
-	o, err := placement.OpenObserver(config, load)
-	if err != nil {
-		return nil, err
-	}
-	return func(measured []byte, seen *envs.Observation) (func(*envs.Action) (any, error), error) {
-		c, err := placement.ParseCluster(measured)
-		if err == nil {
-			err = o.Observe(c, seen)
-		}
-		return func(act *envs.Action) (any, error) { return o.Start(c, seen, act) }, err
-	}, nil
 }

@@ -32,17 +32,17 @@ func Worlds() []World {
 	return []World{
 		{sizing.ID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newSizing(sizing.Default(), config, load, sizing.Open)
-		}, sizingFits(sizing.ID), sizingFace(sizing.ID)},
+		}, sizingFits(sizing.ID), newSizingFace(sizing.ID)},
 		{sizing.CountedID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newSizing(sizing.DefaultCounted(), config, load, sizing.OpenCounted)
-		}, sizingFits(sizing.CountedID), sizingFace(sizing.CountedID)},
+		}, sizingFits(sizing.CountedID), newSizingFace(sizing.CountedID)},
 		{pricing.ID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newPricing(config, load, pricing.New)
-		}, nil, pricingFace},
+		}, nil, newPricingFace},
 		{pricing.SlotsID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newPricing(config, load, pricing.NewSlots)
-		}, nil, slotsFace},
-		{placement.ID, newPlacement, nil, placementFace},
+		}, nil, newSlotsFace},
+		{placement.ID, newPlacement, nil, newPlacementFace},
 	}
 }
 

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -58,6 +59,42 @@ func (s *Server) decideBody(ctx context.Context, k *work, w http.ResponseWriter,
 	}
 	sendJSON(w, http.StatusOK, out)
 	return nil
+}
+
+// example answers a body that decideBody takes as it is.
+func (s *Server) example(w http.ResponseWriter, r *http.Request) {
+	e, _, err := s.exampleOf(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(e.Body, '\n')) // the client may have left
+}
+
+// units answers the units of all keys of such bodies, and the ranges that the guard takes.
+func (s *Server) units(w http.ResponseWriter, r *http.Request) {
+	e, digest, err := s.exampleOf(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	sendJSON(w, http.StatusOK, map[string]any{"model_name": r.PathValue("model"), "model_version": digest,
+		"units": e.Units, "readings": e.Readings})
+}
+
+func (s *Server) exampleOf(r *http.Request) (*policy.Example, string, error) {
+	v, err := s.set.Acquire(r.PathValue("model"), r.PathValue("version"))
+	if err != nil {
+		return nil, "", err
+	}
+	defer v.Release()
+	e, err := v.Example()
+	if errors.Is(err, policy.ErrNoFace) {
+		err = &failure{http.StatusNotFound, fmt.Errorf("model %q takes no measurements, send it tensors "+
+			"(/v2/models/%[1]s/infer): %[2]w", v.Name, err)}
+	}
+	return e, v.Digest, err
 }
 
 // queryParams are the parameters of a query, as a request's JSON has them.

@@ -3,6 +3,7 @@ package serving_test
 import (
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -101,6 +102,44 @@ func TestDecide(t *testing.T) {
 		`stoker_errors_total{code="400",model="faasconf",protocol="http"} 6`} {
 		if !strings.Contains(page, line) {
 			t.Errorf("the metrics lack %s", line)
+		}
+	}
+}
+
+// GET answers a body that POST takes as it is, and the units and ranges of its keys; a model without measurements says
+// that it wants tensors.
+func TestDecideExample(t *testing.T) {
+	r := start(t, []string{"faasconf", "gnn-placement", "hops-pricer"}, nil, serving.Files{})
+	for name, want := range map[string]string{
+		"faasconf":      `{"key":"functions[].cpu_percent","unit":"% of a core, sum of the instances"}`,
+		"gnn-placement": `{"key":"nodes[].recent","unit":"share of the CPU, 0 to 1"}`,
+		"hops-pricer":   `{"key":"tiers[].price","unit":"money per billing unit"}`,
+	} {
+		path := "/v2/models/" + name + "/decide"
+		status, body, h := r.send(t, "GET", path, "")
+		if status != http.StatusOK || h.Get("Content-Type") != "application/json" {
+			t.Fatalf("%s: %d %s", name, status, body)
+		}
+		if status, text, _ := r.send(t, "POST", path, body); status != http.StatusOK {
+			t.Errorf("%s: %d %s for %s", name, status, text, body)
+		}
+		if status, text, _ := r.send(t, "GET", path+"/units", ""); status != http.StatusOK || !strings.Contains(text, want) ||
+			!strings.Contains(text, `"readings":[{"key":"`) {
+			t.Errorf("%s: %d %s, want %s", name, status, text, want)
+		}
+	}
+	f := policytest.Zoo(t, "hops-scheduler", 4) // its service times would be in files
+	f.Environment.Config = []byte(strings.Replace(string(f.Environment.Config), `"service":"profile"`, `"service":"measured"`, 1))
+	write(t, filepath.Join(r.dir, "faasconf.stoker"), policytest.Encode(t, f))
+	r.reload <- struct{}{}
+	r.reload <- struct{}{}
+	for _, path := range []string{"/decide", "/decide/units"} {
+		status, body, _ := r.send(t, "GET", faasconf+path, "")
+		if status != http.StatusNotFound || !strings.Contains(body, `takes no measurements, send it tensors`) {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, body, _ := r.send(t, "GET", "/v2/models/nobody"+path, ""); status != http.StatusNotFound {
+			t.Errorf("nobody: %d %s", status, body)
 		}
 	}
 }

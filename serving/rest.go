@@ -33,13 +33,16 @@ func (s *Server) handler() http.Handler {
 		model := " /v2/models/{model}" + version
 		closed("GET"+model, s.modelMetadata)
 		closed("GET"+model+"/ready", s.modelReady)
+		closed("GET"+model+"/decide", s.example)
+		closed("GET"+model+"/decide/units", s.units)
 		closed("POST"+model+"/infer", func(w http.ResponseWriter, r *http.Request) { s.decideREST(w, r, s.inferBody) })
 		closed("POST"+model+"/decide", func(w http.ResponseWriter, r *http.Request) { s.decideREST(w, r, s.decideBody) })
 	}
 	mux.Handle("GET /metrics", s.allow(s.metrics.handler().ServeHTTP))
 	closed("/", func(w http.ResponseWriter, r *http.Request) {
 		sendError(w, failed(http.StatusNotFound, "there is no %s %s: see /v2, /v2/models/MODEL, /v2/models/MODEL/infer "+
-			"(POST), /v2/models/MODEL/decide (POST), /v2/health/ready, /metrics", r.Method, r.URL.Path))
+			"(POST), /v2/models/MODEL/decide (POST; GET answers an example body), /v2/models/MODEL/decide/units, "+
+			"/v2/health/ready, /metrics", r.Method, r.URL.Path))
 	})
 	return mux
 }

@@ -13,7 +13,7 @@ import (
 // order of [Observer.Functions], [Observer.Workflows], a workflow's steps, and the configuration's nodes.
 type Cluster struct {
 	// Now is the time.
-	Now float64 `json:"now"`
+	Now float64 `json:"now" unit:"s"`
 	// Nodes has an entry for each node.
 	Nodes []NodeMeters `json:"nodes"`
 	// Functions has an entry for each function.
@@ -31,7 +31,7 @@ type Cluster struct {
 // NodeMeters is what a platform measures of one node.
 type NodeMeters struct {
 	// Recent is the share of the node's CPU in use, averaged over about 10 s.
-	Recent float64 `json:"recent"`
+	Recent float64 `json:"recent" unit:"share of the CPU, 0 to 1"`
 	// Others is what is held by others than the invocations and instances of the cluster.
 	Others Resources `json:"others,omitzero"`
 }
@@ -39,65 +39,65 @@ type NodeMeters struct {
 // Resources is an amount of each resource.
 type Resources struct {
 	// CPU is in millicores, Memory in MB, Network in Mbit/s, GPU in slices.
-	CPU     int `json:"cpu"`
-	Memory  int `json:"memory"`
-	Network int `json:"network"`
-	GPU     int `json:"gpu"`
+	CPU     int `json:"cpu" unit:"millicores"`
+	Memory  int `json:"memory" unit:"MB"`
+	Network int `json:"network" unit:"Mbit/s"`
+	GPU     int `json:"gpu" unit:"slices"`
 }
 
 // FunctionMeters is what a platform measures of one function.
 type FunctionMeters struct {
 	// Last is when an invocation of it last began to wait; negative where none ever has.
-	Last float64 `json:"last"`
+	Last float64 `json:"last" unit:"s; negative: never"`
 	// ColdShare is the share of cold starts among its last starts: a moving mean in which a new start weighs 0.2.
-	ColdShare float64 `json:"cold_share"`
+	ColdShare float64 `json:"cold_share" unit:"share of the starts, 0 to 1"`
 }
 
 // Request is a run of a workflow that has not ended.
 type Request struct {
 	// Workflow and Priority are numbers in the configuration.
-	Workflow int `json:"workflow"`
-	Priority int `json:"priority"`
+	Workflow int `json:"workflow" unit:"number of the workflow"`
+	Priority int `json:"priority" unit:"number of the priority"`
 	// Size is that of its input, as the configuration has it.
-	Size float64 `json:"size"`
+	Size float64 `json:"size" unit:"as the configuration has it"`
 	// Arrived is when it came, Deadline when it should have ended.
-	Arrived  float64 `json:"arrived"`
-	Deadline float64 `json:"deadline"`
+	Arrived  float64 `json:"arrived" unit:"s"`
+	Deadline float64 `json:"deadline" unit:"s"`
 	// Done are the steps that have ended, the first to end first.
 	Done []Done `json:"done,omitempty"`
 }
 
 // Done is a step that has ended.
 type Done struct {
-	Step int `json:"step"`
+	Step int `json:"step" unit:"number of the step"`
 	// Node is where its output lies; −1 where it is not on a node.
-	Node int `json:"node"`
+	Node int `json:"node" unit:"number of the node; -1: none"`
 }
 
 // Waiting is an invocation whose predecessors are done.
 type Waiting struct {
 	// Request is its place among the requests, Step its place in the workflow.
-	Request int `json:"request"`
-	Step    int `json:"step"`
+	Request int `json:"request" unit:"place in requests"`
+	Step    int `json:"step" unit:"number of the step"`
 	// Since is when it began to wait.
-	Since float64 `json:"since"`
+	Since float64 `json:"since" unit:"s"`
 }
 
 // Running is an invocation that has been started.
 type Running struct {
 	Waiting
 	// Node is where it runs, Amount the place of its amount among the configuration's.
-	Node   int `json:"node"`
-	Amount int `json:"amount"`
+	Node   int `json:"node" unit:"number of the node"`
+	Amount int `json:"amount" unit:"number of the amount"`
 	// Expected is when it is expected to end.
-	Expected float64 `json:"expected"`
+	Expected float64 `json:"expected" unit:"s"`
 }
 
 // Warm is instances of a function on a node that are warm and idle.
 type Warm struct {
-	Function  int `json:"function"`
-	Node      int `json:"node"`
-	Instances int `json:"instances"`
+	Function  int `json:"function" unit:"number of the function"`
+	Node      int `json:"node" unit:"number of the node"`
+	Instances int `json:"instances" unit:"instances"`
 }
 
 // ParseCluster reads a cluster from JSON. [Observer.Observe] checks what it says.

@@ -13,18 +13,18 @@ type Meters struct {
 	// Tiers are the service tiers, in the configuration's order.
 	Tiers []TierMeters `json:"tiers"`
 	// Potential is the load of which each tier drew its share, in jobs a slot.
-	Potential float64 `json:"potential"`
+	Potential float64 `json:"potential" unit:"jobs a slot"`
 	// Next is the number of the window that comes now. Its time of day is its place in demand.period windows, a day.
-	Next int64 `json:"next"`
+	Next int64 `json:"next" unit:"number of the coming window"`
 	// Revenue is what jobs brought in the window. Base is what keep-alive vGPUs cost, GPU what transient ones did, Switch
 	// what switches did, and SLA the penalties of violated jobs. All are in the configuration's unit of money.
-	Revenue float64 `json:"revenue"`
-	Base    float64 `json:"base"`
-	GPU     float64 `json:"gpu"`
-	Switch  float64 `json:"switch"`
-	SLA     float64 `json:"sla"`
+	Revenue float64 `json:"revenue" unit:"money of the window"`
+	Base    float64 `json:"base" unit:"money of the window"`
+	GPU     float64 `json:"gpu" unit:"money of the window"`
+	Switch  float64 `json:"switch" unit:"money of the window"`
+	SLA     float64 `json:"sla" unit:"money of the window"`
 	// Utilisation is the share of all vGPUs that were in service, the mean over the window.
-	Utilisation float64 `json:"utilisation"`
+	Utilisation float64 `json:"utilisation" unit:"share of all vGPUs, 0 to 1"`
 }
 
 // TierMeters is what a provider measures of one tier in a window.
@@ -32,49 +32,49 @@ type TierMeters struct {
 	// TierPrice was in force.
 	TierPrice
 	// Rate is the load that was expected at this price, in jobs a slot.
-	Rate float64 `json:"rate"`
+	Rate float64 `json:"rate" unit:"jobs a slot"`
 	// Arrived is the number of jobs that arrived, Violated of those that were found too late for their SLA, Begun of those
 	// that began.
-	Arrived  float64 `json:"arrived"`
-	Violated float64 `json:"violated"`
-	Begun    float64 `json:"begun"`
+	Arrived  float64 `json:"arrived" unit:"jobs"`
+	Violated float64 `json:"violated" unit:"jobs"`
+	Begun    float64 `json:"begun" unit:"jobs"`
 	// Waiting is the number of jobs that wait now, late ones included.
-	Waiting int `json:"waiting"`
+	Waiting int `json:"waiting" unit:"jobs that wait now"`
 }
 
 // SlotMeters is what a provider measures in a slot: all that a scheduling policy sees. Its lists, but Tiers, have an
 // entry for each function: those of the first tier, then those of the next, and so on.
 type SlotMeters struct {
 	// Slot is the number of the slot that comes now, counted from the beginning of a window.
-	Slot int64 `json:"slot"`
+	Slot int64 `json:"slot" unit:"number of the coming slot"`
 	// Off is the number of vGPUs that are off, whatever they hosted.
-	Off int32 `json:"off"`
+	Off int32 `json:"off" unit:"vGPUs"`
 	// Tiers is what is in force in this window.
 	Tiers []TierPrice `json:"tiers"`
 	// Queue is the number of jobs that wait and can still meet their SLA, Late of those that can no longer.
-	Queue []int32 `json:"queue"`
-	Late  []int32 `json:"late"`
+	Queue []int32 `json:"queue" unit:"jobs"`
+	Late  []int32 `json:"late" unit:"jobs"`
 	// Arrived is the number of jobs that arrived in this slot, Violated of those found too late in it. Begun is the number
 	// of jobs that began in the last slot.
-	Arrived  []int32 `json:"arrived"`
-	Violated []int32 `json:"violated"`
-	Begun    []int32 `json:"begun"`
+	Arrived  []int32 `json:"arrived" unit:"jobs"`
+	Violated []int32 `json:"violated" unit:"jobs"`
+	Begun    []int32 `json:"begun" unit:"jobs"`
 	// Estimate is the forecast of arrivals in jobs a slot: a moving mean in which a new slot weighs forecast.
-	Estimate []float64 `json:"estimate"`
+	Estimate []float64 `json:"estimate" unit:"jobs a slot"`
 	// Wait is for how many slots the first job of the queue has waited.
-	Wait []int32 `json:"wait"`
+	Wait []int32 `json:"wait" unit:"slots"`
 	// Keep is the number of keep-alive vGPUs, IdleKeep of those that are loaded and idle.
-	Keep     []int32 `json:"keep"`
-	IdleKeep []int32 `json:"idle_keep"`
+	Keep     []int32 `json:"keep" unit:"vGPUs"`
+	IdleKeep []int32 `json:"idle_keep" unit:"vGPUs"`
 	// Transient is the number of transient vGPUs, Idle of those that are loaded and idle, Patient of these that have been
 	// so for patience slots at least. IdleSince is for how many slots the longest idle has been so.
-	Transient []int32 `json:"transient"`
-	Idle      []int32 `json:"idle"`
-	Patient   []int32 `json:"patient"`
-	IdleSince []int32 `json:"idle_since"`
+	Transient []int32 `json:"transient" unit:"vGPUs"`
+	Idle      []int32 `json:"idle" unit:"vGPUs"`
+	Patient   []int32 `json:"patient" unit:"vGPUs"`
+	IdleSince []int32 `json:"idle_since" unit:"slots"`
 	// Loading is the number of vGPUs that load the function, Warm of those that are off and could serve it without a load.
-	Loading []int32 `json:"loading"`
-	Warm    []int32 `json:"warm"`
+	Loading []int32 `json:"loading" unit:"vGPUs"`
+	Warm    []int32 `json:"warm" unit:"vGPUs"`
 }
 
 // NewSlotMeters returns meters with room for so many tiers and functions, all 0.

@@ -9,9 +9,9 @@ import (
 // TierPrice is what a provider sets for one tier in a window: the decision of a pricing policy.
 type TierPrice struct {
 	// Price is what a billing unit costs users.
-	Price float64 `json:"price"`
+	Price float64 `json:"price" unit:"money per billing unit"`
 	// KeepAlive is the number of keep-alive vGPUs of the tier: its baseline.
-	KeepAlive int `json:"keep_alive"`
+	KeepAlive int `json:"keep_alive" unit:"vGPUs"`
 }
 
 // decodePrices writes what an action asks for. Baselines are projected onto the number of vGPUs: while their sum exceeds

@@ -15,23 +15,23 @@ type Meters struct {
 	// Functions are the workflow's, in the order of [Observer.Functions].
 	Functions []FunctionMeters `json:"functions"`
 	// Began is the number of requests that entered the workflow in the window.
-	Began int `json:"began"`
+	Began int `json:"began" unit:"requests that entered in the window"`
 	// Users is the number of closed-loop users, where the policy was trained under them; else 0.
-	Users int `json:"users,omitempty"`
+	Users int `json:"users,omitempty" unit:"closed-loop users"`
 	// Latency is the mean end-to-end latency of the successes, in seconds: 0 where no request began, 30 where requests
 	// began and none succeeded.
-	Latency float64 `json:"latency"`
+	Latency float64 `json:"latency" unit:"s, mean of the successes"`
 	// Success is the share of successes among the requests that ended: 1 where there were no requests, 0 where there were
 	// some and none succeeded.
-	Success float64 `json:"success"`
+	Success float64 `json:"success" unit:"share of the requests that ended, 0 to 1"`
 	// Successes is the number of requests that ended well. It is read where Users is.
-	Successes int `json:"successes,omitempty"`
+	Successes int `json:"successes,omitempty" unit:"requests that ended well"`
 	// Forecast is the load expected in the next window, in requests a second. A policy that was trained with load_known
 	// under arrivals needs it; others do not read it.
-	Forecast *float64 `json:"forecast,omitempty"`
+	Forecast *float64 `json:"forecast,omitempty" unit:"requests/s expected in the next window"`
 	// Dial is what a window that keeps the QoS is worth (reward.dial). It is needed where the policy was trained under a
 	// range of dials; with a single one 0 stands for that.
-	Dial float64 `json:"dial,omitempty"`
+	Dial float64 `json:"dial,omitempty" unit:"what a window that keeps the QoS is worth"`
 	// History is of the windows before.
 	History History `json:"history,omitzero"`
 }
@@ -44,39 +44,39 @@ type FunctionMeters struct {
 	Deployed Settings `json:"deployed"`
 	// Action is the function's part of the policy's last action, numbers from 0 to 1. Empty stands for the action that
 	// gives Asked, which differs from it by what rounding lost.
-	Action []float32 `json:"action,omitempty"`
+	Action []float32 `json:"action,omitempty" unit:"numbers from 0 to 1: the last action as it was"`
 	// Instances is the number of instances, the mean over the window.
-	Instances float64 `json:"instances"`
+	Instances float64 `json:"instances" unit:"instances, mean of the window"`
 	// CPU is what they used, in percent of a core: 150 is one and a half cores.
-	CPU float64 `json:"cpu_percent"`
+	CPU float64 `json:"cpu_percent" unit:"% of a core, sum of the instances"`
 	// Throttled is the CPU that they wanted beyond their limits, in millicores.
-	Throttled float64 `json:"throttled_millicores"`
+	Throttled float64 `json:"throttled_millicores" unit:"millicores wanted beyond the limits, sum"`
 	// Memory is what they used, MemoryLimit the sum of their limits, both in MB.
-	Memory      float64 `json:"memory_mb"`
-	MemoryLimit float64 `json:"memory_limit_mb"`
+	Memory      float64 `json:"memory_mb" unit:"MB used, sum"`
+	MemoryLimit float64 `json:"memory_limit_mb" unit:"MB, sum of the limits"`
 	// Network is the payload that they received, in bytes a second.
-	Network float64 `json:"network_bytes"`
+	Network float64 `json:"network_bytes" unit:"bytes/s received, sum"`
 	// P75 and P95 are percentiles of the function's latency in seconds: 0 where nothing arrived, 30 where requests arrived
 	// and none ended.
-	P75 float64 `json:"p75"`
-	P95 float64 `json:"p95"`
+	P75 float64 `json:"p75" unit:"s, percentile of the latency"`
+	P95 float64 `json:"p95" unit:"s, percentile of the latency"`
 	// Rejected is the share of the requests that the function turned away.
-	Rejected float64 `json:"rejected"`
+	Rejected float64 `json:"rejected" unit:"share of its requests, 0 to 1"`
 	// Inside is the number of requests at the function, waiting ones included: the mean, or that at the window's end where
 	// the function calls others.
-	Inside float64 `json:"inside"`
+	Inside float64 `json:"inside" unit:"requests at the function, waiting ones too"`
 }
 
 // History holds what is remembered of the windows before the last one. Its zero value is a platform that has measured
 // nothing yet; [Meters.Next] keeps it.
 type History struct {
 	// Windows is the number of windows measured so far, the last one included.
-	Windows int `json:"windows"`
+	Windows int `json:"windows" unit:"windows measured so far"`
 	// Began and Users are those of the window before the last one, 0 where there was none.
-	Began int `json:"began"`
-	Users int `json:"users,omitempty"`
+	Began int `json:"began" unit:"requests that entered in the window before"`
+	Users int `json:"users,omitempty" unit:"closed-loop users in the window before"`
 	// Slow is an exponential mean of Began over the windows before the last one: a new one weighs 0.2.
-	Slow float64 `json:"slow"`
+	Slow float64 `json:"slow" unit:"requests, mean of the windows before"`
 }
 
 // Next makes room for the measurements of the next window: those that are there become the last one's, and the history
@@ -123,8 +123,8 @@ type measurement struct {
 
 func (n *measurement) check() error { return bounds.Between(n.key, n.x, 0, n.most) }
 
-// validate names the first number that cannot be.
-func (m *Meters) validate() error {
+// validate names the first number that cannot be, and its function by one of names.
+func (m *Meters) validate(names []string) error {
 	h := &m.History
 	for _, n := range [...]measurement{
 		{"began", float64(m.Began), mostRequests}, {"users", float64(m.Users), mostRequests},
@@ -144,10 +144,15 @@ func (m *Meters) validate() error {
 	}
 	for f := range m.Functions {
 		if err := m.Functions[f].validate(); err != nil {
-			return fmt.Errorf("functions[%d].%w", f, err)
+			return ofFunction(f, names, err)
 		}
 	}
 	return nil
+}
+
+// ofFunction says of which function an error is.
+func ofFunction(f int, names []string, err error) error {
+	return fmt.Errorf("functions[%d].%w, of %q", f, err, names[f])
 }
 
 func (m *FunctionMeters) validate() error {
@@ -163,8 +168,8 @@ func (m *FunctionMeters) validate() error {
 		}
 	}
 	for i, x := range m.Action {
-		if err := bounds.Between("action", float64(x), 0, 1); err != nil {
-			return fmt.Errorf("number %d of %w", i, err)
+		if !(x >= 0 && x <= 1) { // a key is made only where there is an error
+			return bounds.Between(fmt.Sprintf("action[%d]", i), float64(x), 0, 1)
 		}
 	}
 	if err := m.Asked.validate(); err != nil {

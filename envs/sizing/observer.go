@@ -140,7 +140,8 @@ func (w *flowObserver) check(m *Meters) error {
 	if n := w.app.flow.NumFunctions(); len(m.Functions) != n {
 		return bounds.Errorf("functions", "are %d, want the workflow's %d: %v", len(m.Functions), n, w.app.flow.Functions())
 	}
-	if err := m.validate(); err != nil {
+	names := w.spec.Kinds[0].Names
+	if err := m.validate(names); err != nil {
 		return err
 	}
 	if w.foreseen() && m.Forecast == nil {
@@ -156,7 +157,7 @@ func (w *flowObserver) check(m *Meters) error {
 	}
 	for f := range m.Functions {
 		if n := len(m.Functions[f].Action); n > 0 && n != w.app.rng.Components() {
-			return fmt.Errorf("functions[%d].%w", f, bounds.Errorf("action", "has %d numbers, want none or %d", n,
+			return ofFunction(f, names, bounds.Errorf("action", "has %d numbers, want none or %d", n,
 				w.app.rng.Components()))
 		}
 	}

@@ -10,11 +10,11 @@ import (
 // Settings is what a platform gives one function: the decision of an agent in the platform's units.
 type Settings struct {
 	// Cores and MB are the CPU and the memory limit of each instance.
-	Cores float64 `json:"cores"`
-	MB    int     `json:"mb"`
+	Cores float64 `json:"cores" unit:"cores of an instance"`
+	MB    int     `json:"mb" unit:"MB of an instance"`
 	// Replicas is the number of instances, Concurrency the number of requests that each takes at once.
-	Replicas    int `json:"replicas"`
-	Concurrency int `json:"concurrency"`
+	Replicas    int `json:"replicas" unit:"instances"`
+	Concurrency int `json:"concurrency" unit:"requests that an instance takes at once"`
 }
 
 // Settings returns the resources in the platform's units.

@@ -19,6 +19,8 @@ type Policy interface {
 	Spec() *envs.Spec
 	DecideFor(ctx context.Context, r policy.Request) (policy.Decision, error)
 	DecideMeasured(ctx context.Context, measured []byte, r policy.Request) (policy.Decision, any, error)
+	// Example is measurements that DecideMeasured takes.
+	Example() (*policy.Example, error)
 	// Digest is the SHA-256 of the bundle, in hexadecimal.
 	Digest() string
 	Bundle() *bundle.File
