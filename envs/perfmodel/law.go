@@ -61,6 +61,13 @@ func (l *Law) Slowing(cpu float64) float64 {
 // Alone returns D(cpu), the mean service time in seconds of a request that is alone in an instance of cpu millicores.
 func (l *Law) Alone(cpu float64) float64 { return l.Work / l.Speed(cpu) }
 
+// Seconds returns the mean service time in seconds of a request in an instance of cpu millicores that holds inside
+// requests all the while, itself included; inside may be a fraction. The simulator's instances (sim.Contention) take
+// the same.
+func (l *Law) Seconds(cpu, inside float64) float64 {
+	return l.Alone(cpu) * max(1, inside/l.Together(cpu)) * (1 + float64(l.Slowing(cpu)*(inside-1)))
+}
+
 // Fits returns how many requests an instance of memory MB holds at once, from 1 to most. An instance with too little
 // memory for one request is not modelled.
 func (l *Law) Fits(memory float64, most int) int {
