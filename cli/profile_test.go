@@ -49,6 +49,41 @@ func TestProfileFit(t *testing.T) {
 	}
 }
 
+// Windows and requests give the laws of env.laws; the file's header says what it has.
+func TestProfileFitLaws(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	windows := filepath.Join("..", "examples", "own", "windows.csv")
+	code, text, errs := stoker("profile", "fit", windows, "--out", out)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "laws", text, "left out", "cv is not told", "env:\n  laws:\n    - {function: resize, work: ", "wrote ")
+	laws, err := os.ReadFile(filepath.Join(out, "laws.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "laws.yaml", text, string(laws))
+	code, text, errs = stoker("profile", "fit", windows, "--json")
+	var r struct{ Functions []struct{ Function string } }
+	if err := json.Unmarshal([]byte(text), &r); code != exitDone || err != nil || len(r.Functions) != 3 {
+		t.Errorf("exit %d, JSON %v: %s%s", code, err, text, errs)
+	}
+	wrong := filepath.Join(t.TempDir(), "wrong.csv")
+	if err := os.WriteFile(wrong, []byte("function,cpu,inside,ms\nf,1000,1,10\nf,1000,1,fast\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"--few is for runs over memory sizes, and": {windows, "--few", "3"},
+		`wrong.csv: line 3: column 4: "fast"`:      {wrong},
+	} {
+		code, _, errs := stoker(append([]string{"profile", "fit"}, args...)...)
+		if code != exitUsage {
+			t.Errorf("%v: exit %d, want %d", args, code, exitUsage)
+		}
+		contains(t, "error", errs, want)
+	}
+}
+
 // check predicts a state machine and an application; replay says what its file lacks.
 func TestProfileCheck(t *testing.T) {
 	dir := t.TempDir()
