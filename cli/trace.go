@@ -20,14 +20,17 @@ func traceCommand() *cobra.Command {
 		Short: "Say what a trace of requests holds, and which factor an environment serves",
 		Long: `Print what a trace holds: functions, requests, rate over time, busiest minute, burstiness. Without an argument it is the
 trace inside the program. A folder holds the publisher's files of Azure Functions 2019
-(invocations_per_function_md.anon.d01.csv and so on) or one of In-Vitro's samples of them (50_inv.csv); a file is one of
-invocations.
+(invocations_per_function_md.anon.d01.csv and so on) or one of In-Vitro's samples of them (50_inv.csv). A file is one of
+invocations, or has the columns timestamp (RFC 3339, or seconds since 1970), function and count: a row for each function
+and minute, or finer. Minutes without a row are zero.
 
 With --env it also says what that environment's action ranges serve, and the settings that bring the trace to
 --target-utilisation of it. With --stretch it finds minutes for an episode as FaaSConf's Fig. 7 has them: of all stretches
-of that length in the last 30 % of the trace, the one whose thirds are most clearly calm, swinging and bursting. With --out it draws the trace and writes the figure's data. See docs/traces.md.`,
+of that length in the last 30 % of the trace, the one whose thirds are most clearly calm, swinging and bursting. With
+--out it draws the trace and writes the figure's data. See docs/traces.md.`,
 		Example: `  stoker trace
   stoker trace azure2019/ --sample 100 --out trace/
+  stoker trace requests.csv --env stoker/Sizing-v3                 # timestamp,function,count
   stoker trace azure2019/100_inv.csv --env stoker/Sizing-v2 --target-utilisation 0.5
   stoker trace --stretch 85 --out trace/
   stoker trace azurefunctions2019/ --days 1,2,3 --json`,

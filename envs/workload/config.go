@@ -23,7 +23,7 @@ type Config struct {
 	Kind string `yaml:"kind" json:"kind" oneof:"azure2019|calibrated|poisson|bursty|periodic|closed-loop"`
 	// Path is a folder in the trace publisher's format, for azure2019 and calibrated: the original files
 	// (invocations_per_function_md.anon.dNN.csv and their companions) or In-Vitro's samples (N_inv.csv, N_run.csv,
-	// N_mem.csv). Empty means the embedded 50-function sample.
+	// N_mem.csv), or a file with the columns timestamp, function, count. Empty means the embedded 50-function sample.
 	Path string `yaml:"path" json:"path"`
 	// Sample is the N of In-Vitro's files, needed where the folder holds several. 0 means the only one.
 	Sample int `yaml:"sample" json:"sample" range:"[0,]"`

@@ -42,7 +42,8 @@ var (
 
 const folderFormat = "a folder with the publisher's files (invocations_per_function_md.anon.d01.csv, " +
 	"function_durations_percentiles.anon.d01.csv, app_memory_percentiles.anon.d01.csv, …) or one of In-Vitro's " +
-	"samples of them (50_inv.csv, 50_run.csv, 50_mem.csv), or one file of invocations"
+	"samples of them (50_inv.csv, 50_run.csv, 50_mem.csv), or one file: of invocations, or with the columns timestamp, " +
+	"function, count"
 
 // findFiles finds the trace in a folder: the publisher's days, or one of In-Vitro's samples (N_inv.csv and its
 // companion files, or invocations.csv, durations.csv and memory.csv, the names in In-Vitro's own folders).

@@ -33,7 +33,7 @@ type ReadOptions struct {
 }
 
 // ReadTrace reads a trace: a folder in the publisher's format (the original files, whose days are joined, or one of
-// In-Vitro's samples), or a single file of invocations. Files of durations and of memory may be absent; the trace's
+// In-Vitro's samples), or a single file: of invocations, or in the long form (timestamp, function, count). Files of durations and of memory may be absent; the trace's
 // report then says so.
 func ReadTrace(path string, o ReadOptions) (*Trace, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
@@ -139,10 +139,16 @@ func (l *loader) open(name string, read func(r io.Reader, file string) error) (e
 	return read(z, file)
 }
 
-// scan calls fn for every row of an invocations file. A function may have one row only.
+// scan calls fn for every row of an invocations file, or for every function of a file in the long form. A function may
+// have one row only.
 func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minutes int, err error) {
 	err = l.open(name, func(r io.Reader, file string) error {
-		ir, err := NewInvocationReader(r, file)
+		b := bufio.NewReader(r)
+		if isLong(b) {
+			minutes, err = readLong(b, file, fn)
+			return err
+		}
+		ir, err := NewInvocationReader(b, file)
 		if err != nil {
 			return err
 		}

@@ -62,8 +62,11 @@ func newTable(r io.Reader, file string, role func(name string) (int, error), req
 	}
 	for _, name := range required {
 		if _, ok := at[name]; !ok {
-			return nil, t.s.failRow(fmt.Sprintf("the header has no column %q", name),
-				"the columns "+strings.Join(required, ", "))
+			want := "the columns " + strings.Join(required, ", ")
+			if required[0] == "HashOwner" {
+				want += ", or " + longForm
+			}
+			return nil, t.s.failRow(fmt.Sprintf("the header has no column %q", name), want)
 		}
 	}
 	return t, nil
