@@ -25,16 +25,22 @@ var problems = []string{"sizing", "pricing", "placement", "steps", "variants"}
 var beside = map[string]string{"steps": ".steps.yaml", "variants": ".app.yaml"}
 
 func newCommand() *cobra.Command {
+	var own measured
 	c := &cobra.Command{
 		Use:   "new " + strings.Join(problems, "|") + " NAME",
 		Short: "Write a configuration of your own problem, to fill in, that trains at once",
 		Long: `Write NAME.yaml: a configuration with comments, with a workflow of your own, its laws, QoS, prices, baselines and trace.
 It trains as it is; the lines to change are marked with <-. The workflow of steps and of variants is in a second file
-(NAME.steps.yaml, NAME.app.yaml). A file that is there is not replaced.`,
+(NAME.steps.yaml, NAME.app.yaml). A file that is there is not replaced.
+
+A configuration of sizing takes in what was measured: with --laws the functions and laws of a file that stoker profile
+fit has written, as a chain in its order, and with --trace a trace, at its own rate. Where the trace has the first
+function's requests, these alone are the workflow's.`,
 		Example: `  stoker new sizing shop                             # then: stoker train shop.yaml
+  stoker new sizing shop --laws profile/laws.yaml --trace requests.csv
   stoker new placement configs/cluster               # a folder that is there`,
 		Args: args(2, 2, "PROBLEM and NAME"),
-		RunE: func(c *cobra.Command, a []string) error { return runNew(c, a[0], a[1]) },
+		RunE: func(c *cobra.Command, a []string) error { return runNew(c, a[0], a[1], own) },
 		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(a) == 0 {
 				return problems, cobra.ShellCompDirectiveNoFileComp
@@ -42,10 +48,12 @@ It trains as it is; the lines to change are marked with <-. The workflow of step
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	c.Flags().StringVar(&own.laws, "laws", "", "of sizing: laws.yaml of stoker profile fit --out, or any file with env.laws")
+	c.Flags().StringVar(&own.trace, "trace", "", "of sizing: a trace (docs/traces.md)")
 	return c
 }
 
-func runNew(c *cobra.Command, problem, path string) error {
+func runNew(c *cobra.Command, problem, path string, own measured) error {
 	path = strings.TrimSuffix(path, ".yaml")
 	name := filepath.Base(path)
 	text, err := templates.ReadFile("templates/" + problem + ".yaml")
@@ -54,6 +62,14 @@ func runNew(c *cobra.Command, problem, path string) error {
 	}
 	if !regexp.MustCompile(configs.NamePattern).MatchString(name) {
 		return usage("NAME is %q, want letters, digits, '.', '_' and '-', a letter or digit first", name)
+	}
+	if own != (measured{}) {
+		if problem != "sizing" {
+			return usage("--laws and --trace are for sizing, not for %s", problem)
+		}
+		if text, err = own.fill(text); err != nil {
+			return usage("%w", err)
+		}
 	}
 	files := []struct {
 		path string

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,64 @@ func TestNewTrains(t *testing.T) {
 		if text, err = os.ReadFile(path + ".yaml"); err != nil || code != exitUsage || string(text) != "mine" {
 			t.Errorf("%s: exit %d, file %q (%v): %s", problem, code, text, err, errs)
 		}
+	}
+}
+
+// What was measured becomes a configuration that trains: the functions of the laws as a chain, the first one's requests
+// of the trace, or all where the trace does not know it.
+func TestNewTakesInMeasurements(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	const laws = "env:\n  laws:\n    - {function: a, work: 0.1, parallel: 1, idle: 30}\n" +
+		"    - {function: b, work: 0.2, parallel: 1}\n"
+	lawsFile := path("laws.yaml", laws)
+	trace := path("trace.csv", "timestamp,function,count\n60,a,40\n60,b,40\n120,a,50\n180,a,50\n2400,a,50\n")
+	changed := func(from, to string) string {
+		return path("changed.yaml-"+strings.ReplaceAll(to, ": ", "-"), strings.Replace(laws, from, to, 1))
+	}
+	shop := filepath.Join(dir, "shop")
+	code, out, errs := stoker("new", "sizing", shop, "--laws", lawsFile, "--trace", trace)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	text, err := os.ReadFile(shop + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "shop.yaml", string(text), `nodes: [{name: "a"}, {name: "b"}]`, `edges: [{from: "a", to: "b"}]`,
+		"{function: a, work: 0.1, parallel: 1, overhead: 0, crowding: 0, cv: 0, idle: 30}", `functions: {names: ["a"]}`,
+		"factor: 1 ")
+	code, out, errs = stoker("train", shop+".yaml", "--runs", dir, "--name", "shop", "--set", "train.steps=16", "--set",
+		"train.copies=2", "--set", "train.evaluate.every=0", "--set", "env.windows=4")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	if code, _, errs := stoker("new", "sizing", filepath.Join(dir, "mail"), "--trace", trace); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if text, err = os.ReadFile(filepath.Join(dir, "mail.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "mail.yaml", string(text), "# functions: {names: []}", "{function: resize, work: 0.4")
+	for want, args := range map[string][]string{
+		"--laws and --trace are for sizing, not for steps":    {"steps", "x", "--trace", "y"},
+		"--laws: open none.yaml":                              {"sizing", "x", "--laws", "none.yaml"},
+		"has no env.laws, want the laws.yaml that stoker":     {"sizing", "x", "--laws", path("empty.yaml", "env: {}\n")},
+		`env.laws[1].function is "a", want a name, and each`:  {"sizing", "x", "--laws", changed("function: b", "function: a")},
+		"env.laws[0]: work is 0":                              {"sizing", "x", "--laws", changed("work: 0.1", "work: 0")},
+		`--trace: workload.path is "none.csv", want a folder`: {"sizing", "x", "--trace", "none.csv"},
+	} {
+		code, _, errs := stoker(append([]string{"new"}, args...)...)
+		if code != exitUsage {
+			t.Errorf("%v: exit %d, want %d", args, code, exitUsage)
+		}
+		contains(t, "error", errs, want)
 	}
 }
 
