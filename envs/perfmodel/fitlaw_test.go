@@ -129,7 +129,8 @@ func (*served) Fired(*sim.Sim, sim.Timer) {}
 
 // window simulates a function in the environments' way: Poisson arrivals at random instances, each of which refuses
 // beyond its limit. It returns the mean time of the requests served, and their number.
-func window(t *testing.T, l Law, cpu float64, instances int32, limit int, rate, seconds float64, seed uint64) (float64, float64) {
+func window(t *testing.T, l Law, cpu float64, instances int32, limit int, rate, seconds float64,
+	seed uint64) (mean, count float64) {
 	t.Helper()
 	s, err := sim.New(sim.Config{SketchBits: sim.NoSketch, Functions: []sim.Function{{
 		Name: "f", Demand: sim.Law{Kind: sim.Lognormal, Mean: l.Work, CV: l.CV}, Warm: true, Dispatch: sim.Random,

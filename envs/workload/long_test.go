@@ -57,7 +57,8 @@ func TestLongFormOfOne(t *testing.T) {
 func TestLongFormWrong(t *testing.T) {
 	const head = "timestamp,function,count\n"
 	for _, c := range []struct{ text, want string }{
-		{"time,function,count\n", `1: the header has no column "HashOwner", want the columns HashOwner, HashApp, HashFunction, or timestamp, function, count`},
+		{"time,function,count\n",
+			`1: the header has no column "HashOwner", want the columns HashOwner, HashApp, HashFunction, or timestamp, function, count`},
 		{"timestamp,function\n", `1: the header has no column "count", want the columns timestamp, count`},
 		{head, "there is no row below the header"},
 		{head + "60,f,1\nnoon,f,1\n", `trace.csv:3: column 1 (timestamp): it is "noon", want a time such as`},

@@ -133,7 +133,8 @@ func plainYAML(s string) string {
 // YAML is the part of a configuration that holds the laws: what laws.yaml has.
 func (r *LawsResult) YAML() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Fitted by stoker profile fit %s. Mean error of the mean times, and at settings left out of the fit:\n", r.File)
+	fmt.Fprintf(&b, "# Fitted by stoker profile fit %s. Mean error of the mean times, and at settings left out of the fit:\n",
+		r.File)
 	for _, f := range r.Functions {
 		fmt.Fprintf(&b, "#   %s: %s, %s", f.Name, percent(f.Error), percent(f.LeftOut))
 		if names := f.untold(); len(names) > 0 {
@@ -172,8 +173,9 @@ func LawsText(r *LawsResult) string {
 	}
 	var b strings.Builder
 	b.WriteString(table.Columns(rows, true))
-	b.WriteString("\nerror: mean relative error of the mean times, each setting (CPU limit and load) once; left out: where the law was\n" +
-		"fitted to the other settings. work in core-seconds; parallel, overhead and crowding in cores.\n")
+	b.WriteString("\nerror: mean relative error of the mean times, each setting (CPU limit and load) once, at the number of requests\n" +
+		"that it had in an instance; left out: where the law was fitted to the other settings. ?: not told by the measurements.\n" +
+		"work in core-seconds; parallel, overhead and crowding in cores.\n")
 	if r.Idle > 0 {
 		fmt.Fprintf(&b, "%d windows without a request are left out.\n", r.Idle)
 	}
@@ -187,8 +189,8 @@ func (r *LawsResult) questions() string {
 	of := map[string][]string{}
 	for _, f := range r.Functions {
 		for _, u := range f.Untold {
-			text := fmt.Sprintf("%s is not told by these measurements: %s. Taken: %s. To know it, measure %s.\n", u.Parameter, u.Why,
-				table.Plain(u.Taken), u.Measure)
+			text := fmt.Sprintf("%s is not told by these measurements: %s. Taken: %s.\n  To know it, measure %s.\n",
+				u.Parameter, u.Why, table.Plain(u.Taken), u.Measure)
 			if of[text] == nil {
 				order = append(order, text)
 			}

@@ -54,7 +54,8 @@ func TestFitLaws(t *testing.T) {
 		}
 	}
 	text := profiles.LawsText(r)
-	for _, want := range []string{"left out", "idle is not told by these measurements", "env:\n  laws:\n    - {function: thumb, work: 0.4,"} {
+	for _, want := range []string{"left out", "idle is not told by these measurements",
+		"env:\n  laws:\n    - {function: thumb, work: 0.4,"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)
 		}
@@ -90,14 +91,16 @@ func TestFitLawsWrong(t *testing.T) {
 		{"cpu,instances,requests,ms\n1,2\n", "want rate (requests a second of all instances), or requests and window"},
 		{"function,memory,ms\nf,128,1\n", "runs over memory sizes"},
 		{windows, "the file has a header and no rows"},
-		{windows + "f,1000,1,1,100,8\nf,0.5,1,1,100,8\n", "line 3: column 2 (cpu): 0.5, want a CPU limit in millicores, at least 10 (name"},
+		{windows + "f,1000,1,1,100,8\nf,0.5,1,1,100,8\n",
+			"line 3: column 2 (cpu): 0.5, want a CPU limit in millicores, at least 10 (name"},
 		{windows + "f,1000,0,1,100,8\n", "line 2: column 3 (instances): 0, want a number of instances above 0"},
 		{windows + "f,1000,1,-1,100,8\n", "line 2: column 4 (rate): -1"},
 		{windows + "f,1000,1,1,x,8\n", `line 2: column 5: "x" is no number, want the mean time`},
 		{windows + "f,1000,1,1,0,8\n", "line 2: column 5 (time): 0, want the mean time"},
 		{windows + "f,1000,1,1,100,0\n", "line 2: column 6 (limit): 0, want the requests"},
 		{windows + ",1000,1,1,100,1\n", "line 2: column 1 (function): it is empty"},
-		{windows + "f,1000,1,100,1000,8\n", "line 2: 100 requests in an instance at a time (rate · time / instances), but it takes 8"},
+		{windows + "f,1000,1,100,1000,8\n",
+			"line 2: 100 requests in an instance at a time (rate · time / instances), but it takes 8"},
 		{windows + "f,1000,1,0,NaN,8\n", "all 1 windows are without a request"},
 		{"cpu,inside,ms\n1000,0.5,10\n", "line 2: column 2 (inside): 0.5, want the requests in the instance"},
 	} {
@@ -110,7 +113,8 @@ func TestFitLawsWrong(t *testing.T) {
 
 // YAML takes every name for a text.
 func TestLawsYAMLNames(t *testing.T) {
-	for name, want := range map[string]string{"resize": "function: resize,", "no": `function: "no",`, "a: b": `function: "a: b",`} {
+	for name, want := range map[string]string{"resize": "function: resize,", "no": `function: "no",`,
+		"a: b": `function: "a: b",`} {
 		r, err := profiles.FitLaws(strings.NewReader("function,cpu,inside,ms\n"+name+",1000,1,10\n"), "f.csv")
 		if err != nil {
 			t.Fatal(err)

@@ -227,8 +227,8 @@ func (r *rowReader) read(text []string, number func(int) (float64, error)) (s pe
 	}
 	s.Rows = 1
 	if r.kind == RequestRows {
-		s.Inside, s.Held = at(r.inside, "inside", 1, 1e4, "the requests in the instance while this one ran, itself included: 1 or more"),
-			true
+		s.Held = true
+		s.Inside = at(r.inside, "inside", 1, 1e4, "the requests in the instance while this one ran, itself included: 1 or more")
 		s.Seconds = r.seconds * at(r.time, "time", 1e-9, 1e12, "a time above 0")
 		return s, 0, err
 	}
