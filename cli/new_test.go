@@ -142,4 +142,16 @@ train: {steps: 8, copies: 1, evaluate: {every: 0}}
 		t.Fatal(err)
 	}
 	contains(t, "rivals", string(resolved), "rivals:\n  - name: random")
+
+	// So it is for the arms of a sweep, whose folder can then be evaluated.
+	arms := []string{"sweep", path, "--runs", runs, "--name", "arms", "--grid", "agent.gamma=0,0.9"}
+	for range 2 { // the same command goes on with the same sweep
+		if code, _, errs = stoker(arms...); code != exitDone {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		contains(t, "errors", errs, "note: spss, a baseline of stoker/Pricing-v1, is left out")
+	}
+	if code, _, errs = stoker("eval", filepath.Join(runs, "arms"), "--seeds", "1-2"); code != exitDone {
+		t.Errorf("exit %d: %s", code, errs)
+	}
 }

@@ -133,6 +133,14 @@ func (f sweepFlags) plan(c *cobra.Command, a []string) (p *sweep.Plan, name stri
 	if err != nil {
 		return nil, "", usage("%w", err)
 	}
+	// Every arm gets the baselines that fit the base, so that stoker eval takes the sweep's folder.
+	if env, err := train.NewEnv(x, x.Eval.Split); err == nil && fitting(c, x, env) {
+		fit, err := configs.Flow(x.Eval.Rivals)
+		if err != nil {
+			return nil, "", err
+		}
+		p.Set = append(p.Set, "eval.rivals="+fit)
+	}
 	p.Seeds = []uint64{x.Seed}
 	if r.Seeds != "" {
 		if p.Seeds, err = configs.ParseSeeds(r.Seeds); err != nil {

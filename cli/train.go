@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/catalog/schema"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
@@ -167,21 +168,30 @@ func evaluates(c *cobra.Command, x *configs.Experiment) error {
 	if _, err := eval.NewPlots(env.Spec(), x.Eval.Scatter, x.Eval.Series); err != nil {
 		return usage("%s: %w", x.Source, err)
 	}
-	if x.DefaultRivals {
-		x.Eval.Rivals = slices.DeleteFunc(slices.Clone(x.Eval.Rivals), func(r configs.Choice) bool {
-			one := *x
-			one.Eval.Rivals = []configs.Choice{r}
-			err := eval.Fit(catalog.Of(x), &one, env)
-			if err != nil {
-				fmt.Fprintf(c.ErrOrStderr(), "note: %s, a baseline of %s, is left out: %v\n", r.Name, x.Env.Name, err)
-			}
-			return err != nil
-		})
-	}
+	fitting(c, x, env)
 	if err := eval.Fit(catalog.Of(x), x, env); err != nil {
 		return usage("%s: %w; leave it out of eval.rivals, which stoker eval compares with", x.Source, err)
 	}
 	return nil
+}
+
+// fitting leaves out baselines of the environment that do not fit, where the file names none, and says so. It reports
+// whether it left out any.
+func fitting(c *cobra.Command, x *configs.Experiment, env envs.Env) bool {
+	if !x.DefaultRivals {
+		return false
+	}
+	n := len(x.Eval.Rivals)
+	x.Eval.Rivals = slices.DeleteFunc(slices.Clone(x.Eval.Rivals), func(r configs.Choice) bool {
+		one := *x
+		one.Eval.Rivals = []configs.Choice{r}
+		err := eval.Fit(catalog.Of(x), &one, env)
+		if err != nil {
+			fmt.Fprintf(c.ErrOrStderr(), "note: %s, a baseline of %s, is left out: %v\n", r.Name, x.Env.Name, err)
+		}
+		return err != nil
+	})
+	return len(x.Eval.Rivals) < n
 }
 
 // seedsOf are the seeds of the runs to do.

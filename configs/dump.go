@@ -1,6 +1,10 @@
 package configs
 
-import "go.yaml.in/yaml/v4"
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // YAML returns the whole experiment, defaults filled in, as a file that Load reads back to the same.
 func (e *Experiment) YAML() ([]byte, error) {
@@ -38,4 +42,22 @@ func (c Choice) MarshalYAML() (any, error) {
 	name := []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, {Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Name}}
 	m.Content = append(name, m.Content...)
 	return m, nil
+}
+
+// Flow writes choices in one line of YAML, as --set eval.rivals=… takes them.
+func Flow(choices []Choice) (string, error) {
+	var n yaml.Node
+	if err := n.Dump(choices); err != nil {
+		return "", err
+	}
+	inOneLine(&n)
+	text, err := yaml.Dump(&n, yaml.WithLineWidth(-1))
+	return strings.TrimSpace(string(text)), err
+}
+
+func inOneLine(n *yaml.Node) {
+	n.Style |= yaml.FlowStyle
+	for _, c := range n.Content {
+		inOneLine(c)
+	}
 }
