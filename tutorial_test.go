@@ -22,8 +22,28 @@ train)
 	esac
 	case " $* " in *sizing/main*|*mine.yaml*) set -- "$@" --set env.windows=3 ;; esac ;;
 eval) set -- "$@" --seeds 1-2 --set eval.resamples=100 ;;
+serve) set -- "$@" --http 127.0.0.1:0 --grpc '' ;;
 esac
 exec "$STOKER" "$@"
+`
+
+// shell is what a page's commands find beside the programs: stoker, and curl, which asks the server of serve.log where the
+// page asks port 8080.
+const shell = `set -eu
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+stoker() {
+	export STOKER="$PROGRAM"
+	if [ "$1" = serve ]; then exec "$SMALL" "$@"; fi # in the background: killed, it leaves nothing
+	"$SMALL" "$@"
+}
+./stoker() { STOKER=./stoker "$SMALL" "$@"; }
+curl() {
+	until grep -q '^HTTP' serve.log; do
+		kill -0 $!
+		sleep 0.1
+	done
+	command curl "${@/localhost:8080/$(sed -n 's|^HTTP *http://\([^/]*\)/.*|\1|p' serve.log)}"
+}
 `
 
 // A block is fenced text of a page.
@@ -51,13 +71,23 @@ func blocks(text string) (all []block) {
 
 // Every command of the tutorial runs, as it is written and in its order, from the folder of the source; what it prints
 // has the form that the page shows.
-func TestTutorial(t *testing.T) { runPage(t, "docs/tutorial.md") }
+func TestTutorial(t *testing.T) { runPage(t, "docs/tutorial.md", "bash", "make", "awk") }
+
+// From measurements to a served decision: the page's last command is answered by the policy.
+func TestOwn(t *testing.T) {
+	printed := runPage(t, "docs/own.md", "bash", "make", "awk", "curl")
+	for _, want := range []string{`"decided_by":"policy"`, `"decision":[{"function":"resize","cores":`} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("the last block prints no %s:\n%s", want, printed)
+		}
+	}
+}
 
 // runPage runs the commands of a page, which begin in the folder of the source with make build, and compares what they
-// print with what the page shows. Where they say stoker, small is called.
-func runPage(t *testing.T, page string) {
+// print with what the page shows. Where they say stoker, small is called. It returns what the last block printed.
+func runPage(t *testing.T, page string, programs ...string) (last string) {
 	t.Helper()
-	for _, program := range []string{"bash", "make", "awk"} {
+	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("the page's commands need %s: %v", program, err)
 		}
@@ -77,8 +107,7 @@ func runPage(t *testing.T, page string) {
 	}
 	all := blocks(string(text))
 	script := strings.Builder{}
-	script.WriteString("set -eu\nstoker() { STOKER=\"$PROGRAM\" \"$SMALL\" \"$@\"; }\n" +
-		"./stoker() { STOKER=./stoker \"$SMALL\" \"$@\"; }\n")
+	script.WriteString(shell)
 	for i, b := range all {
 		if b.kind == "sh" {
 			fmt.Fprintf(&script, "echo '@@ %d'\n%s", i, b.text)
@@ -97,7 +126,7 @@ func runPage(t *testing.T, page string) {
 		if _, err := fmt.Sscan(first, &i); err != nil {
 			t.Fatal(err)
 		}
-		printed[i] = rest
+		printed[i], last = rest, rest
 	}
 	if len(printed) < 6 {
 		t.Errorf("%s has %d blocks of commands, want at least 6", page, len(printed))
@@ -107,6 +136,7 @@ func runPage(t *testing.T, page string) {
 			compareForm(t, page, b, printed[i])
 		}
 	}
+	return last
 }
 
 var (
