@@ -20,8 +20,9 @@ import (
 type LawsResult struct {
 	Kind Kind   `json:"kind"`
 	File string `json:"file"`
-	// Idle is the number of windows without a request, which are left out.
+	// Idle is the number of windows without a request, which are left out. Unnamed says that no column names functions.
 	Idle      int           `json:"idle"`
+	Unnamed   bool          `json:"unnamed,omitempty"`
 	Functions []FunctionFit `json:"functions"`
 }
 
@@ -70,14 +71,15 @@ func FitLaws(r io.Reader, file string) (*LawsResult, error) {
 		l := FunctionFit{Name: f.name, Rows: f.rows, Law: fitted.Law, Error: eval.Number(fitted.Error),
 			LeftOut: eval.Number(fitted.LeftOut), Untold: fitted.Untold}
 		if l.Name == "" {
-			l.Name = "function"
+			l.Name, out.Unnamed = "function", true
 		}
 		l.Law.Source = "fitted to " + file
 		if f.memoryRows > 0 {
 			l.Law.Idle = math.Round(f.memory / f.memoryRows)
 		} else {
 			l.Untold = append(l.Untold, perfmodel.Untold{Parameter: "idle", Why: "it is the memory of an instance in MB",
-				Measure: "the column memory_mb, without which a policy has never seen memory in use"})
+				Measure: "it in windows (column memory_mb), or write it into the law: a policy that never saw memory in use is guarded " +
+					"from yours"})
 		}
 		for i, s := range f.settings {
 			l.Settings = append(l.Settings, SettingFit{CPU: s.CPU, Inside: s.Inside, Rows: s.Rows, Measured: s.Seconds,
@@ -178,6 +180,9 @@ func LawsText(r *LawsResult) string {
 		"work in core-seconds; parallel, overhead and crowding in cores.\n")
 	if r.Idle > 0 {
 		fmt.Fprintf(&b, "%d windows without a request are left out.\n", r.Idle)
+	}
+	if r.Unnamed {
+		b.WriteString("There is no column function: all rows are one function.\n")
 	}
 	b.WriteString(r.questions())
 	return b.String() + "\n" + r.YAML()

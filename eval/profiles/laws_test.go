@@ -75,8 +75,11 @@ func TestFitLawsOfWindows(t *testing.T) {
 		f.Settings[0].CPU != 250 {
 		t.Errorf("%d idle, %+v", r.Idle, f)
 	}
-	if got := profiles.LawsText(r); !strings.Contains(got, "1 windows without a request") {
-		t.Errorf("the window without requests is not named:\n%s", got)
+	got := profiles.LawsText(r)
+	for _, want := range []string{"1 windows without a request", "There is no column function: all rows are one function."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
 	}
 }
 
