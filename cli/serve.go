@@ -24,6 +24,7 @@ type serveFlags struct {
 	files             serving.Files
 	policy            policy.Options
 	bytes, body       int
+	memory            int
 	log               string
 	access            bool
 }
@@ -69,7 +70,9 @@ Without --tls-cert, --client-ca or --tokens it listens on this machine's loopbac
 	fl.StringVar(&f.files.Tokens, "tokens", "", "file of bearer tokens, one a line, of which requests must carry one")
 	countVar(fl, &f.body, "max-body", int(o.MaxBody), 1, "most bytes of a request's body")
 	countVar(fl, &o.MaxBatch, "max-batch", o.MaxBatch, 1, "most rows of a request")
-	countVar(fl, &o.MaxInFlight, "max-in-flight", o.MaxInFlight, 1, "most requests under way")
+	countVar(fl, &o.MaxInFlight, "max-in-flight", o.MaxInFlight, 1, "most requests under way that have arrived")
+	countVar(fl, &f.memory, "max-memory", int(o.MaxMemory), 1, "most bytes that all requests hold, with bodies that arrive")
+	countVar(fl, &o.MaxArriving, "max-arriving", o.MaxArriving, 1, "most bodies of one peer that arrive; the oldest gives way")
 	countVar(fl, &f.bytes, "max-bundle", 256<<20, 1, "most bytes of a bundle's tensors")
 	countVar(fl, &f.policy.Sequences, "max-sequences", 1024, 1, "most sequences kept for policies with a state")
 	fl.DurationVar(&f.policy.Idle, "sequence-idle", time.Hour, "how long a sequence is kept after its last decision")
@@ -104,7 +107,7 @@ func runServe(c *cobra.Command, o serving.Options, bundles []string, f *serveFla
 	case f.http == "" && f.grpc == "":
 		return usage("--http and --grpc are both empty, want an address for one of them")
 	}
-	o.Version, o.MaxBody, f.policy.MaxBytes = Version(), int64(f.body), int64(f.bytes)
+	o.Version, o.MaxBody, o.MaxMemory, f.policy.MaxBytes = Version(), int64(f.body), int64(f.memory), int64(f.bytes)
 	logs, err := serveLog(c.ErrOrStderr(), f.log)
 	if err != nil {
 		return err

@@ -16,9 +16,9 @@ type Sized struct {
 	sizing.Settings
 }
 
-// unmeasured is a number that is of no measurement: of the configuration, or of several measurements together.
+// unmeasured is a number that is of no measurement.
 func unmeasured(w Where) Where {
-	w.Name += ", which is of the configuration or of several readings"
+	w.Name += ", which is of the configuration,"
 	return w
 }
 
@@ -65,7 +65,7 @@ func (s sized) Done(act *envs.Action) (any, error) {
 }
 
 func (s sized) Place(w Where) Where {
-	r, low, high, ok := s.o.Reading(s.m, w.Row, w.Feature, w.Low, w.High)
+	r, low, high, ok := s.o.Reading(s.m, w.Row, w.Feature, w.Value, w.Low, w.High)
 	if !ok {
 		return unmeasured(w)
 	}

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type decided struct {
 func (s *Server) decideBody(ctx context.Context, k *work, w http.ResponseWriter, r *http.Request) (err error) {
 	model := r.PathValue("model")
 	defer s.recovered(k, model, &err)
-	if err := s.readBody(k, r); err != nil {
+	if err := s.memory.hold(&k.held, measuredBytes(k.body)); err != nil {
 		return err
 	}
 	v, err := s.set.Acquire(model, r.PathValue("version"))
@@ -95,6 +96,16 @@ func (s *Server) exampleOf(r *http.Request) (*policy.Example, string, error) {
 			"(/v2/models/%[1]s/infer): %[2]w", v.Name, err)}
 	}
 	return e, v.Digest, err
+}
+
+// measuredBytes is about the most that measurements take when they are read: JSON can describe much in few bytes.
+func measuredBytes(body []byte) int64 {
+	const value = 256 // an empty object becomes all readings of a function, in a list that grows
+	n := 0
+	for _, mark := range []byte{'{', '[', ','} {
+		n += bytes.Count(body, []byte{mark})
+	}
+	return int64(2*len(body) + value*n)
 }
 
 // queryParams are the parameters of a query, as a request's JSON has them.

@@ -99,10 +99,14 @@ func (c *calls) ModelInfer(ctx context.Context, r *inference.ModelInferRequest) 
 		return nil, err
 	}
 	t := s.begin()
-	k, err := s.enter()
+	k := s.free.Get().(*work)
+	defer s.leave(k)
+	err := s.enter(k)
+	if err == nil {
+		err = s.memory.hold(&k.held, messageBytes(r))
+	}
 	var out *inference.ModelInferResponse
 	if err == nil {
-		defer s.leave(k)
 		if err = fill(&k.request, r); err == nil {
 			if err = s.infer(ctx, k, r.ModelName, r.ModelVersion); err == nil {
 				out = answer(&k.response, len(r.RawInputContents) > 0)
@@ -117,6 +121,20 @@ func (c *calls) ModelInfer(ctx context.Context, r *inference.ModelInferRequest) 
 	}
 	s.end(t, "grpc", r.ModelName, k, peerName, err)
 	return out, grpcError(err)
+}
+
+// messageBytes is about what a message takes.
+func messageBytes(r *inference.ModelInferRequest) int64 {
+	const tensor = 256
+	n := overhead
+	for _, raw := range r.RawInputContents {
+		n += len(raw)
+	}
+	for _, in := range r.Inputs {
+		c := in.GetContents()
+		n += tensor + 4*len(c.GetFp32Contents()) + len(c.GetBoolContents()) + 8*len(c.GetInt64Contents())
+	}
+	return int64(n)
 }
 
 // fill makes a request of a message. It shares the message's memory.

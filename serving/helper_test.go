@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/policy"
@@ -59,14 +58,20 @@ type running struct {
 	log        *lockedBuffer
 }
 
+// lockedBuffer is a log that goroutines write and wait for.
 type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu      sync.Mutex
+	b       bytes.Buffer
+	written chan struct{} // closed with the next write
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.written != nil {
+		close(b.written)
+		b.written = nil
+	}
 	return b.b.Write(p)
 }
 
@@ -76,8 +81,32 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
+// wait waits until a text is written.
+func (b *lockedBuffer) wait(text string) {
+	for {
+		b.mu.Lock()
+		there := strings.Contains(b.b.String(), text)
+		if b.written == nil {
+			b.written = make(chan struct{})
+		}
+		written := b.written
+		b.mu.Unlock()
+		if there {
+			return
+		}
+		<-written
+	}
+}
+
 // start serves policies from files in a new folder, with the defaults as change leaves them.
 func start(t testing.TB, names []string, change func(*serving.Options, *policy.Options), files serving.Files) *running {
+	t.Helper()
+	return startBehind(t, names, change, files, nil)
+}
+
+// startBehind is start with policies behind another.
+func startBehind(t testing.TB, names []string, change func(*serving.Options, *policy.Options), files serving.Files,
+	behind func(models.Policy) models.Policy) *running {
 	t.Helper()
 	r := &running{dir: t.TempDir(), reload: make(chan struct{}), done: make(chan error, 1), log: &lockedBuffer{}}
 	var specs []models.Spec
@@ -97,7 +126,18 @@ func start(t testing.TB, names []string, change func(*serving.Options, *policy.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Server, err = serving.Open(specs, "", p, security, o); err != nil {
+	if behind == nil {
+		r.Server, err = serving.Open(specs, "", p, security, o)
+	} else {
+		var set *models.Set
+		if set, err = models.NewSet(specs, models.Options{MaxBytes: 1 << 30, Open: func(data []byte) (models.Policy, error) {
+			q, err := policy.OpenBytes(data, p)
+			return behind(q), err
+		}}); err == nil {
+			r.Server, err = serving.New(set, security, o)
+		}
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	l, err := serving.Listen("127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", security)
@@ -110,11 +150,7 @@ func start(t testing.TB, names []string, change func(*serving.Options, *policy.O
 	go func() { r.done <- r.Run(ctx, l, r.reload) }()
 	t.Cleanup(func() {
 		cancel()
-		select {
-		case <-r.done:
-		case <-time.After(30 * time.Second):
-			t.Error("the server does not stop")
-		}
+		<-r.done
 	})
 	return r
 }

@@ -17,7 +17,11 @@ import (
 
 // work is what a request needs while it is under way. It is used again.
 type work struct {
+	held     held
+	slot     bool    // it is one of the requests in flight
+	buffer   *[]byte // of body
 	body     []byte
+	end      [1]byte // where the end of a body is read
 	out      []byte
 	request  wire.Request
 	response wire.Response
@@ -120,7 +124,14 @@ func (s *Server) infer(ctx context.Context, w *work, model, version string) (err
 	if err != nil {
 		return err
 	}
-	if w.batch, err = v.Pool.Read(&w.request, int64(s.options.MaxBatch)); err != nil {
+	rows, err := v.Pool.Rows(&w.request, int64(s.options.MaxBatch))
+	if err != nil {
+		return badRequest(err)
+	}
+	if err := s.memory.hold(&w.held, v.Pool.Bytes(rows)); err != nil {
+		return err
+	}
+	if w.batch, err = v.Pool.Read(&w.request, rows); err != nil {
 		return badRequest(err)
 	}
 	if c.sequence != "" && w.batch.N != 1 {

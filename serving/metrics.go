@@ -36,7 +36,7 @@ type modelMetrics struct {
 	rows              prometheus.Observer
 }
 
-func newMetrics(set *models.Set, inFlight func() float64) *metrics {
+func newMetrics(set *models.Set, s *Server) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "stoker", Name: name, Help: help}, labels)
@@ -58,9 +58,21 @@ func newMetrics(set *models.Set, inFlight func() float64) *metrics {
 	m.fallbacks = counter("fallbacks_total", "Decisions that the policy did not make, or would not have made in shadow "+
 		"mode, by reason.", "model", "reason")
 	m.reloads = counter("reloads_total", "Bundles opened while serving, by result: served or refused.", "model", "result")
-	flying := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "stoker", Name: "in_flight",
-		Help: "Inference requests under way."}, inFlight)
-	m.registry.MustRegister(flying, &drift{set}, collectors.NewGoCollector(),
+	gauge := func(name, help string, now func() float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "stoker", Name: name, Help: help}, now))
+	}
+	gauge("in_flight", "Inference requests under way that have arrived.", func() float64 {
+		return float64(s.inFlight.Load())
+	})
+	gauge("arriving", "Inference requests whose bodies arrive.", func() float64 {
+		_, bodies := s.memory.state()
+		return float64(bodies)
+	})
+	gauge("request_bytes", "Memory that requests hold, as --max-memory counts it.", func() float64 {
+		bytes, _ := s.memory.state()
+		return float64(bytes)
+	})
+	m.registry.MustRegister(&drift{set}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -13,8 +13,12 @@ type Options struct {
 	// MaxBody is the most bytes of a request's body, MaxBatch the most rows.
 	MaxBody  int64
 	MaxBatch int
-	// MaxInFlight is how many requests are read, decided and answered at once.
+	// MaxInFlight is how many requests that have arrived are decided and answered at once.
 	MaxInFlight int
+	// MaxMemory is the most bytes that all requests may hold together: their bodies, those that still arrive included, and
+	// what is decoded of them. MaxArriving is how many bodies of one peer arrive at once; beyond it the oldest gives way.
+	MaxMemory   int64
+	MaxArriving int
 	// ReadTimeout is how long a request may take to arrive, Deadline how long its decision may take after that, Idle how
 	// long a connection is kept that says nothing.
 	ReadTimeout, Deadline, Idle time.Duration
@@ -33,6 +37,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Version: "devel", MaxBody: 8 << 20, MaxBatch: 4096, MaxInFlight: 1024,
+		MaxMemory: 128 << 20, MaxArriving: 256,
 		ReadTimeout: 10 * time.Second, Deadline: 2 * time.Second, Idle: 2 * time.Minute,
 		Grace: 20 * time.Second, Poll: time.Second,
 	}
@@ -44,7 +49,8 @@ func (o *Options) check() error {
 		bad  bool
 	}{
 		{"the most bytes of a body", o.MaxBody < 1}, {"the most rows of a batch", o.MaxBatch < 1},
-		{"the requests in flight", o.MaxInFlight < 1}, {"the time to read a request", o.ReadTimeout <= 0},
+		{"the requests in flight", o.MaxInFlight < 1}, {"the memory of all requests", o.MaxMemory < 1},
+		{"the bodies of a peer that arrive at once", o.MaxArriving < 1}, {"the time to read a request", o.ReadTimeout <= 0},
 		{"the deadline", o.Deadline <= 0}, {"the idle time", o.Idle <= 0},
 	} {
 		if c.bad {

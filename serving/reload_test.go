@@ -1,10 +1,8 @@
 package serving_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -28,9 +26,9 @@ func TestReloadUnderLoad(t *testing.T) {
 	change := func(to []byte) {
 		write(t, path, to)
 		r.reload <- struct{}{}
-		for v := ""; v != bundle.Digest(to); time.Sleep(time.Millisecond) {
-			_, text, _ := r.send(t, "GET", faasconf, "")
-			v = between(text, `"versions":["`, `"`)
+		r.reload <- struct{}{} // it is taken when the first is done
+		if _, text, _ := r.send(t, "GET", faasconf, ""); between(text, `"versions":["`, `"`) != bundle.Digest(to) {
+			t.Errorf("after a reload: %s", text)
 		}
 	}
 	change(versions[0])
@@ -69,9 +67,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		t.Errorf("%d of %d requests were lost or answered by another version", wrong.Load(), answered.Load())
 	}
 	t.Logf("%d requests over 30 reloads", answered.Load())
-	if !strings.Contains(r.log.String(), "msg=drained") {
-		t.Error("the log does not say that a version was drained")
-	}
+	r.log.wait("msg=drained")
 }
 
 func between(s, from, to string) string {
@@ -159,64 +155,9 @@ func TestPoll(t *testing.T) {
 	r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) { o.Poll = 5 * time.Millisecond }, serving.Files{})
 	next := other(t, "faasconf", 3)
 	write(t, filepath.Join(r.dir, "faasconf.stoker"), next)
-	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if _, text, _ := r.send(t, "GET", faasconf, ""); strings.Contains(text, bundle.Digest(next)) {
-			return
-		}
-		if time.Since(begin) > 20*time.Second {
-			t.Fatal("the changed file is not served")
-		}
-	}
-}
-
-// A server that stops is not ready, ends what is under way, and says where that took too long.
-func TestStop(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		finish bool
-	}{{"drained", true}, {"grace", false}} {
-		t.Run(c.name, func(t *testing.T) {
-			r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) {
-				o.Linger = 200 * time.Millisecond
-				if !c.finish {
-					o.Grace = 50 * time.Millisecond
-				}
-			}, serving.Files{})
-			p, all := seen(t, "faasconf")
-			body := `{"inputs":[` + vectors(p, all[0]) + `]}`
-			conn, err := net.Dial("tcp", r.http)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			fmt.Fprintf(conn, "POST %s/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{", faasconf, len(body))
-			for !strings.Contains(r.scrape(t), "stoker_in_flight 1") {
-				time.Sleep(time.Millisecond)
-			}
-			r.stop()
-			for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-				if status, _, _ := r.send(t, "GET", "/v2/health/ready", ""); status == http.StatusServiceUnavailable {
-					break
-				}
-				if time.Since(begin) > 150*time.Millisecond {
-					t.Fatal("it is ready while it stops")
-				}
-			}
-			if c.finish {
-				time.Sleep(300 * time.Millisecond) // it has stopped to listen
-				fmt.Fprint(conn, body[1:])
-				line := make([]byte, 64)
-				n, err := conn.Read(line)
-				if err != nil || !strings.HasPrefix(string(line[:n]), "HTTP/1.1 200 OK") {
-					t.Errorf("the request under way got %q, %v", line[:n], err)
-				}
-			}
-			err = <-r.done
-			r.done <- nil
-			if c.finish && err != nil || !c.finish && !errors.Is(err, serving.ErrGrace) {
-				t.Errorf("it ended with %v", err)
-			}
-		})
+	r.log.wait("serving another version")
+	if _, text, _ := r.send(t, "GET", faasconf, ""); !strings.Contains(text, bundle.Digest(next)) {
+		t.Errorf("the changed file is not served: %s", text)
 	}
 }
 

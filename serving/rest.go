@@ -3,12 +3,10 @@ package serving
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/stoker-rl/stoker/serving/tensors"
 )
@@ -125,14 +123,18 @@ func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
 	sendJSON(w, readyStatus(s.Ready()), map[string]any{"name": v.Name, "ready": s.Ready()})
 }
 
-// decideREST takes a place, lets body read, decide and answer, and counts the request.
+// decideREST reads a request, takes a place among those in flight, lets body decide and answer, and counts it.
 func (s *Server) decideREST(w http.ResponseWriter, r *http.Request,
 	body func(context.Context, *work, http.ResponseWriter, *http.Request) error) {
 	model := r.PathValue("model")
 	t := s.begin()
-	k, err := s.enter()
-	if err == nil {
-		defer s.leave(k)
+	k := s.free.Get().(*work)
+	defer s.leave(k)
+	err := s.readBody(k, w, r)
+	if err != nil { // what is left of the body is not waited for
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+	} else if err = s.enter(k); err == nil {
 		err = body(r.Context(), k, w, r)
 	}
 	if err != nil {
@@ -141,11 +143,8 @@ func (s *Server) decideREST(w http.ResponseWriter, r *http.Request,
 	s.end(t, "http", model, k, r.RemoteAddr, err)
 }
 
-// inferBody reads, decides and answers.
+// inferBody parses, decides and answers.
 func (s *Server) inferBody(ctx context.Context, k *work, w http.ResponseWriter, r *http.Request) error {
-	if err := s.readBody(k, r); err != nil {
-		return err
-	}
 	header := len(k.body)
 	if h := r.Header.Get(headerLength); h != "" {
 		n, err := strconv.Atoi(h)
@@ -181,37 +180,4 @@ func (s *Server) inferBody(ctx context.Context, k *work, w http.ResponseWriter, 
 		return &failure{statusGone, fmt.Errorf("writing the response: %w", err)}
 	}
 	return nil
-}
-
-// readBody reads a body of at most MaxBody bytes. Its memory grows with what arrives, not with what is announced.
-func (s *Server) readBody(k *work, r *http.Request) error {
-	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return failed(http.StatusUnsupportedMediaType, "Content-Encoding: %q is not supported, send the body as it is", e)
-	}
-	limit := s.options.MaxBody
-	large := failed(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
-	if r.ContentLength > limit {
-		return large
-	}
-	b := k.body[:0]
-	for {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		n, err := r.Body.Read(b[len(b):min(int64(cap(b)), limit+1)])
-		b = b[:len(b)+n]
-		k.body = b
-		switch {
-		case int64(len(b)) > limit:
-			return large
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			if statusOf(err) == http.StatusRequestTimeout {
-				return failed(http.StatusRequestTimeout, "the request did not arrive within %v: %d bytes of its body did",
-					s.options.ReadTimeout, len(b))
-			}
-			return &failure{http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)}
-		}
-	}
 }

@@ -32,6 +32,7 @@ type Server struct {
 	metrics  *metrics
 	health   *health.Server
 	free     sync.Pool // of *work
+	memory   *memory
 	inFlight atomic.Int64
 	stopping atomic.Bool
 }
@@ -47,8 +48,9 @@ func New(set *models.Set, security *Security, o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{set: set, options: o, security: security, health: health.NewServer()}
-	s.metrics = newMetrics(set, func() float64 { return float64(s.inFlight.Load()) })
+	s := &Server{set: set, options: o, security: security, health: health.NewServer(),
+		memory: newMemory(o.MaxMemory, o.MaxArriving)}
+	s.metrics = newMetrics(set, s)
 	s.free.New = func() any { return new(work) }
 	for _, name := range set.Names() {
 		s.metrics.of(name)
@@ -238,35 +240,42 @@ func (s *Server) grpcServer() *grpc.Server {
 	return g
 }
 
-// enter takes a place among the requests in flight.
-func (s *Server) enter() (*work, error) {
+// enter takes a place among the requests in flight: those that have arrived.
+func (s *Server) enter(k *work) error {
 	if n := s.inFlight.Add(1); n > int64(s.options.MaxInFlight) {
 		s.inFlight.Add(-1)
-		return nil, failed(http.StatusTooManyRequests, "%d requests are under way, the most there can be: ask again later",
+		return failed(http.StatusTooManyRequests, "%d requests are under way, the most there can be: ask again later",
 			s.options.MaxInFlight)
 	}
-	return s.free.Get().(*work), nil
+	k.slot = true
+	return nil
 }
 
-// mostKept bounds the buffers that are used again.
-const mostKept = 1 << 20
+// mostOut bounds the buffers of responses that are used again.
+const mostOut = 256 << 10
 
+// leave gives back all that a request holds.
 func (s *Server) leave(k *work) {
 	k.done()
-	if cap(k.body) > mostKept || cap(k.out) > mostKept {
-		k.body, k.out = nil, nil
+	if k.slot {
+		s.inFlight.Add(-1)
 	}
+	freeBuffer(k.buffer)
+	k.buffer, k.body, k.slot = nil, nil, false
+	if cap(k.out) > mostOut {
+		k.out = nil
+	}
+	s.memory.releaseAll(&k.held)
 	s.free.Put(k)
-	s.inFlight.Add(-1)
 }
 
 func (s *Server) begin() time.Time { return time.Now() }
 
-// end counts a request and writes its line of the access log. k is nil where there was no place for it.
+// end counts a request and writes its line of the access log.
 func (s *Server) end(began time.Time, protocol, model string, k *work, peer string, err error) {
 	took, status, known := time.Since(began), statusOf(err), ""
 	version, rows := "", 0
-	if k != nil && k.version != nil {
+	if k.version != nil {
 		known, version = k.version.Name, k.version.Digest
 		if k.batch != nil {
 			rows = k.batch.N

@@ -77,8 +77,7 @@ func (c *column) set(m *Meters, f int, x float64) {
 }
 
 // source returns the key of the reading from which function f's feature is made, and what that reads where the feature
-// is x and all other meters are as they are. The key is "" where a feature is of the configuration, or of several
-// readings together.
+// is x and all other meters are as they are. The key is "" where a feature is of no single reading.
 func (w *flowObserver) source(m *Meters, f, feature int, x float64) (key string, value float64) {
 	name := w.spec.Kinds[0].Features[feature]
 	fn, now := &m.Functions[f], m.Functions[f].Deployed.Resources()
@@ -212,12 +211,15 @@ func (w *flowObserver) plainSource(m *Meters, f int, name string, x float64) (st
 }
 
 // Reading tells from which reading an agent's feature is made, what was read, and what would have been where the
-// feature were low and high, all other meters being as they are; low and high may come out in either order. ok is false
-// where a feature is of the configuration, or of several readings together.
-func (o *Observer) Reading(meters []Meters, agent, feature int, low, high float64) (r Reading, atLow, atHigh float64,
+// feature, which is seen as x, were low and high, all other meters being as they are; low and high may come out in
+// either order. ok is false where a feature is of the configuration.
+func (o *Observer) Reading(meters []Meters, agent, feature int, x, low, high float64) (r Reading, atLow, atHigh float64,
 	ok bool) {
 	i, w := o.flowOf(agent)
 	f, m := agent-o.first[i], &meters[i]
+	if w.spec.Kinds[0].Features[feature] == "machines" {
+		return Reading{Key: "asked of all functions together", Unit: "of all machines", Value: x}, low, high, true
+	}
 	key, atLow := w.source(m, f, feature, low)
 	_, atHigh = w.source(m, f, feature, high)
 	if key == "" {

@@ -84,15 +84,16 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the batch has %d rows, want at most %d", e.Rows, e.Most)
 }
 
-// Read reads a request of at most rows rows. The batch is to be given back to the pool.
-func (p *Pool) Read(r *wire.Request, rows int64) (*Batch, error) {
-	l := p.layout
-	n, err := l.rows(r, rows)
-	if err != nil {
-		return nil, err
-	}
+// Rows checks the names and shapes of a request of at most most rows, and returns how many rows it has.
+func (p *Pool) Rows(r *wire.Request, most int64) (int, error) { return p.layout.rows(r, most) }
+
+// Bytes is about what a batch of n rows takes, and a response of it as text.
+func (p *Pool) Bytes(n int) int64 { return p.layout.row << bits.Len(uint(n-1)) }
+
+// Read reads a request of n rows, as [Pool.Rows] says. The batch is to be given back to the pool.
+func (p *Pool) Read(r *wire.Request, n int) (*Batch, error) {
 	b := p.get(n)
-	if err := l.read(r, b); err != nil {
+	if err := p.layout.read(r, b); err != nil {
 		p.Put(b)
 		return nil, err
 	}

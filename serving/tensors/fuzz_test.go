@@ -45,7 +45,11 @@ func FuzzInfer(f *testing.F) {
 			return
 		}
 		for name, pool := range pools {
-			b, err := pool.Read(&r, 16)
+			n, err := pool.Rows(&r, 16)
+			if err != nil {
+				continue
+			}
+			b, err := pool.Read(&r, n)
 			if err != nil {
 				continue
 			}

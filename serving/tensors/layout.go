@@ -48,6 +48,7 @@ type Layout struct {
 	byName  map[string]int
 	choices [][]int // of each kind's action components
 	single  bool    // batches have one row: graphs have no fixed size
+	row     int64   // about the bytes that a row of a batch takes, with its response
 }
 
 // Units turns the actions of a policy into the platform's units.
@@ -95,7 +96,30 @@ func New(spec *envs.Spec, units Units) (*Layout, error) {
 		}
 	}
 	l.addOutputs()
+	l.row = l.rowBytes()
 	return l, nil
+}
+
+// rowBytes is about what a row takes: numbers of four bytes, masks, and outputs as text of up to 16 bytes a number.
+func (l *Layout) rowBytes() int64 {
+	const headers, digits = 512, 16
+	n := headers
+	for i := range l.spec.Kinds {
+		k := &l.spec.Kinds[i]
+		n += headers + k.Legal + k.Agents*(1+4*k.Observation.Width()+k.Action.MaskWidth()+4*k.Action.Width()+4*l.columns(i))
+		if g, ok := k.Observation.(envs.Graph); ok {
+			for _, kind := range g.Nodes {
+				n += k.Agents * 4 * kind.Capacity * kind.Width
+			}
+			for _, kind := range g.Edges {
+				n += k.Agents * 4 * kind.Capacity * (2 + kind.Width)
+			}
+		}
+	}
+	for _, o := range l.outputs {
+		n += digits * l.spec.Kinds[o.kind].Agents * int(o.Shape[len(o.Shape)-1])
+	}
+	return int64(n)
 }
 
 func (l *Layout) graphs(kind int) bool {

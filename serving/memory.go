@@ -1,0 +1,248 @@
+package serving
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// memory bounds what all requests hold together, in bytes, and how many bodies of one peer arrive at once. Where there
+// is no room, a body that has not arrived gives way: the oldest one of the peer whose bodies hold most. So clients that
+// withhold their bodies take room from each other, and not from those that send.
+type memory struct {
+	most    int64
+	perPeer int
+	used    atomic.Int64
+
+	mu      sync.Mutex // of what arrives
+	count   int
+	senders map[netip.Addr]*sender
+	spare   []*sender
+}
+
+// sender is an address with bodies that arrive, the oldest first.
+type sender struct {
+	address     netip.Addr
+	count       int
+	bytes       int64
+	first, last *held
+}
+
+// held is what one request holds. Once its body has arrived, it is its request's alone.
+type held struct {
+	bytes          int64
+	from           *sender // nil unless its body arrives
+	older, younger *held
+	answer         http.ResponseWriter // nil where it has arrived
+	gaveWay        bool
+}
+
+// overhead is what a request takes beside its body: a goroutine, and a connection's buffers.
+const overhead = 12 << 10
+
+func newMemory(most int64, perPeer int) *memory {
+	return &memory{most: most, perPeer: perPeer, senders: map[netip.Addr]*sender{}}
+}
+
+// begin counts a body that arrives from an address in a buffer of n bytes, and is answered through w.
+func (m *memory) begin(h *held, address string, n int64, w http.ResponseWriter) error {
+	who := peerOf(address)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.senders[who]
+	if p != nil && p.count >= m.perPeer {
+		m.cut(p.first)
+		p = m.senders[who]
+	}
+	if p == nil {
+		p = m.newSender(who)
+	}
+	*h = held{from: p, older: p.last, answer: w}
+	if p.last != nil {
+		p.last.younger = h
+	} else {
+		p.first = h
+	}
+	p.last = h
+	p.count++
+	m.count++
+	return m.add(h, overhead+n)
+}
+
+func (m *memory) newSender(address netip.Addr) *sender {
+	var p *sender
+	if n := len(m.spare); n > 0 {
+		p, m.spare = m.spare[n-1], m.spare[:n-1]
+	} else {
+		p = new(sender)
+	}
+	p.address = address
+	m.senders[address] = p
+	return p
+}
+
+// hold takes n more bytes for a request.
+func (m *memory) hold(h *held, n int64) error {
+	if h.answer == nil && h.bytes+n <= m.most { // it has arrived
+		if m.used.Add(n) <= m.most {
+			h.bytes += n
+			return nil
+		}
+		m.used.Add(-n)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.add(h, n)
+}
+
+func (m *memory) add(h *held, n int64) error {
+	if h.gaveWay {
+		return errGaveWay
+	}
+	if h.bytes+n > m.most {
+		return failed(http.StatusRequestEntityTooLarge, "the request needs more than %d bytes to be read and decided, the "+
+			"most that all requests may hold (--max-memory)", m.most)
+	}
+	for m.used.Add(n) > m.most {
+		used := m.used.Add(-n)
+		victim := m.victim(h)
+		if victim == nil {
+			return failed(http.StatusTooManyRequests, "the requests under way hold %d of %d bytes (--max-memory), and this "+
+				"one needs %d more: ask again later", used, m.most, n)
+		}
+		m.cut(victim)
+	}
+	h.bytes += n
+	if h.from != nil {
+		h.from.bytes += n
+	}
+	return nil
+}
+
+// victim is the oldest body of the peer whose bodies hold most, but for h; nil where there is none.
+func (m *memory) victim(h *held) *held {
+	var most *sender
+	for _, p := range m.senders {
+		if (p.first != h || p.count > 1) && (most == nil || p.bytes > most.bytes) {
+			most = p
+		}
+	}
+	switch {
+	case most == nil:
+		return nil
+	case most.first == h:
+		return h.younger
+	}
+	return most.first
+}
+
+var errGaveWay error = &failure{http.StatusRequestTimeout, fmt.Errorf("the body had not arrived when others needed its " +
+	"room: send it at once, or fewer at a time")}
+
+// cut makes a body that arrives give way.
+func (m *memory) cut(h *held) {
+	m.remove(h)
+	m.used.Add(-h.bytes)
+	_ = http.NewResponseController(h.answer).SetReadDeadline(time.Unix(1, 0)) // it is none without connection, in tests
+	h.bytes, h.gaveWay = 0, true
+}
+
+// remove takes a body from those that arrive.
+func (m *memory) remove(h *held) {
+	p := h.from
+	if h.older != nil {
+		h.older.younger = h.younger
+	} else {
+		p.first = h.younger
+	}
+	if h.younger != nil {
+		h.younger.older = h.older
+	} else {
+		p.last = h.older
+	}
+	h.from, h.older, h.younger = nil, nil, nil
+	p.count--
+	p.bytes -= h.bytes
+	m.count--
+	if p.count == 0 {
+		delete(m.senders, p.address)
+		*p = sender{}
+		if len(m.spare) < 64 {
+			m.spare = append(m.spare, p)
+		}
+	}
+}
+
+// arrived says that a body has arrived: it no longer gives way.
+func (m *memory) arrived(h *held) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h.gaveWay {
+		return errGaveWay
+	}
+	if h.from != nil {
+		m.remove(h)
+	}
+	h.answer = nil
+	return nil
+}
+
+// late is the error of a body that took too long: another one where it gave way.
+func (m *memory) late(h *held, err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h.gaveWay {
+		return errGaveWay
+	}
+	return err
+}
+
+// release gives back n bytes, releaseAll everything.
+func (m *memory) release(h *held, n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h.gaveWay {
+		return
+	}
+	h.bytes -= n
+	m.used.Add(-n)
+	if h.from != nil {
+		h.from.bytes -= n
+	}
+}
+
+func (m *memory) releaseAll(h *held) {
+	if h.answer != nil { // its body may still arrive
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if h.from != nil {
+			m.remove(h)
+		}
+	}
+	m.used.Add(-h.bytes)
+	*h = held{}
+}
+
+// state is the bytes that are held, and the number of bodies that arrive.
+func (m *memory) state() (bytes int64, bodies int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used.Load(), m.count
+}
+
+// peerOf is who has an address: the address without its port, of IPv6 the network of 64 bits, which one client may have
+// as a whole.
+func peerOf(address string) netip.Addr {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return netip.Addr{} // all that have none are one
+	}
+	a := at.Addr().Unmap().WithZone("")
+	if a.Is6() {
+		a = netip.PrefixFrom(a, 64).Masked().Addr()
+	}
+	return a
+}
