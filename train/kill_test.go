@@ -8,10 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -23,11 +24,13 @@ import (
 var moments = flag.Int("kills", 200, "with -long, the number of processes to kill of each learner on each problem")
 
 // Environment variables that tell a copy of this test program to start the run in the folder of runs that the first
-// names, or to go on with it: its configuration, and settings of the engine as in "workers=2 threads=8".
+// names, or to go on with it: its configuration, settings of the engine as in "workers=2 threads=8", and the step of the
+// run by which it kills itself.
 const (
 	victimVar   = "STOKER_TEST_RUNS"
 	victimText  = "STOKER_TEST_CONFIG"
 	victimHands = "STOKER_TEST_HANDS"
+	victimStep  = "STOKER_TEST_DIE_AT"
 )
 
 func TestMain(m *testing.M) {
@@ -50,9 +53,10 @@ func victim(runs, text, settings string) error {
 	dir := filepath.Join(runs, "a")
 	if _, err := os.Lstat(dir); err != nil {
 		x, err := configs.Parse("test.yaml", []byte(text), sets, catalog.Default())
-		if err == nil {
-			_, err = Start(context.Background(), x, options(runs))
+		if err != nil {
+			return err
 		}
+		_, err = Start(context.Background(), x, mortal(options(runs)))
 		return err
 	}
 	// The numbers of workers and threads are in the folder's config.yaml: to change them it is edited.
@@ -71,8 +75,32 @@ func victim(runs, text, settings string) error {
 	if err := durable.WriteFile(fast{}, file, b); err != nil {
 		return err
 	}
-	_, err = Resume(context.Background(), dir, options(""))
+	_, err = Resume(context.Background(), dir, mortal(options("")))
 	return err
+}
+
+// mortal kills this process once the run has done the steps that victimStep says, at whatever it is then.
+func mortal(o Options) Options {
+	at, err := strconv.ParseInt(os.Getenv(victimStep), 10, 64)
+	if err != nil {
+		return o // it says none
+	}
+	o.Count = new(atomic.Int64)
+	go func() {
+		for o.Count.Load() < at {
+			runtime.Gosched()
+		}
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Kill()
+		}
+	}()
+	return o
+}
+
+// moment is when a process is killed: by itself at a step of the run, or by wait's return, where that is set.
+type moment struct {
+	step int64
+	wait func(ended <-chan struct{})
 }
 
 // parallelism draws how many workers, threads and processors a process has.
@@ -90,7 +118,8 @@ type killed struct {
 }
 
 // Processes are killed by SIGKILL at random moments, on a real disk, and the run is resumed each time in a new
-// one, with another number of environment workers, threads and processors.
+// one, with another number of environment workers, threads and processors. The moments are steps of the run, with -long
+// times.
 func TestKilledAtAnyMoment(t *testing.T) {
 	all, kills := combinations(), *moments
 	if !*long {
@@ -103,14 +132,14 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		k := killed{Name: c.name}
 		text := c.longer()
 		want := finished(t, parse(t, text))
-		began := time.Now()
-		if !spawn(t, t.TempDir(), text, stream, time.Hour) {
-			t.Fatal("not through in an hour")
+		steps := parse(t, text).Train.Steps
+		next := func() moment { return moment{step: 1 + int64(1.25*stream.Float64()*float64(steps))} } // one in five is none
+		if *long {
+			next = timed(t, text, stream)
 		}
-		lasts := time.Since(began)
 		for k.Kills < kills {
 			folder := t.TempDir()
-			for !spawn(t, folder, text, stream, time.Duration(stream.Float64()*float64(lasts))) {
+			for !spawn(t, folder, text, stream, next()) {
 				k.Kills++
 			}
 			k.Runs++
@@ -144,31 +173,33 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	})
 }
 
-// spawn begins the run in folder in a process of its own, or resumes it, and kills it after a while. It says
+// spawn begins the run in folder in a process of its own, or resumes it, and has it killed at a moment. It says
 // whether the run came to its end before.
-func spawn(t *testing.T, folder, text string, stream *rng.Stream, after time.Duration) (through bool) {
+func spawn(t *testing.T, folder, text string, stream *rng.Stream, m moment) (through bool) {
 	t.Helper()
 	workers, threads, processors := parallelism(stream)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victimVar+"="+folder, victimText+"="+text, "GOMAXPROCS="+strconv.Itoa(processors),
 		fmt.Sprintf("%s=workers=%d threads=%d", victimHands, workers, threads))
+	if m.step > 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", victimStep, m.step))
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	must(t, cmd.Start())
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Fatalf("%v: %s", err, out.Bytes())
-		}
-		return true
-	case <-time.After(after):
+	done := make(chan struct{})
+	var err error
+	go func() {
+		err = cmd.Wait()
+		close(done)
+	}()
+	if m.wait != nil {
+		m.wait(done)
 		_ = cmd.Process.Kill() // unless it has ended in the meantime
-		err := <-done
-		if err != nil && cmd.ProcessState.Exited() {
-			t.Fatalf("%v: %s", err, out.Bytes())
-		}
-		return err == nil
 	}
+	<-done
+	if err != nil && cmd.ProcessState.Exited() {
+		t.Fatalf("%v: %s", err, out.Bytes())
+	}
+	return err == nil
 }

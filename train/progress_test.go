@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 )
@@ -13,7 +14,7 @@ import (
 // first steps don't count.
 func TestPace(t *testing.T) {
 	var p pace
-	now := time.Now()
+	now := time.Unix(1_700_000_000, 0)
 	p.add(now, 1_000_000)
 	if p.rate() != 0 {
 		t.Errorf("rate of one mark is %g", p.rate())
@@ -38,15 +39,16 @@ func TestPace(t *testing.T) {
 }
 
 // On a terminal: steps, rate and time left behind the bar, phases and notes beneath, in lines that fit.
-func TestBar(t *testing.T) {
+func TestBar(t *testing.T) { synctest.Test(t, testBar) }
+
+func testBar(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, true, 2_000, 10_000)
 	ph := newPhases(0)
 	ph.spent[phaseAct], ph.spent[phaseUpdate] = 2*time.Second, 6*time.Second
 	p.note("return", -12.345)
 	p.note("a quantity with a name that is far too long for any terminal that anybody ever had", 1)
-	p.pace.at[0] = p.pace.at[0].Add(-time.Second)
-	p.drawn = time.Time{}
+	time.Sleep(time.Second)
 	p.update(3_000, &ph)
 	text := out.String()
 	for _, want := range []string{"3000/10000 steps", "steps/s  ETA", "act 25%  update 75%  return -12.3", " 30%"} {
@@ -89,7 +91,9 @@ func TestBar(t *testing.T) {
 }
 
 // Plain lines come every few seconds, whatever the schedule of logs, and at the end.
-func TestPlainLines(t *testing.T) {
+func TestPlainLines(t *testing.T) { synctest.Test(t, testPlainLines) }
+
+func testPlainLines(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false, 0, 100)
 	for i := range int64(10) {

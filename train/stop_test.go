@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
@@ -32,6 +31,22 @@ func (c *inEvaluation) Done() <-chan struct{} {
 	if c.n--; c.n == 0 {
 		c.cancel(errStop)
 	}
+	return c.Context.Done()
+}
+
+// duringEvaluation is a context that ends at any moment after an evaluation has begun.
+type duringEvaluation struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+func stopDuringEvaluation() duringEvaluation {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return duringEvaluation{ctx, cancel}
+}
+
+func (c duringEvaluation) Done() <-chan struct{} {
+	go c.cancel(errStop)
 	return c.Context.Done()
 }
 
@@ -98,12 +113,12 @@ func TestStoppedInTheLastEvaluationAndExtended(t *testing.T) {
 
 // Who stops a run in a long evaluation does not wait for its end.
 func TestStopsPromptly(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	time.AfterFunc(500*time.Millisecond, func() { cancel(errStop) })
-	began := time.Now()
-	_, err := Start(ctx, parse(t, small["lqr"], "train.evaluate.episodes=3000000"), newLab(t).options())
-	if took := time.Since(began); !errors.Is(err, errStop) || took > 20*time.Second {
-		t.Errorf("stopped after %v: %v", took, err)
+	var out strings.Builder
+	o := newLab(t).options()
+	o.Out = &out
+	_, err := Start(stopDuringEvaluation(), parse(t, small["lqr"], "train.evaluate.episodes=1000000"), o)
+	if !errors.Is(err, errStop) || strings.Contains(out.String(), "evaluation at step") {
+		t.Errorf("stopped with %v, having said %q", err, &out)
 	}
 }
 

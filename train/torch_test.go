@@ -3,15 +3,16 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -129,14 +130,14 @@ func TestTorchVictim(t *testing.T) {
 		t.Skip("only in a process of its own")
 	}
 	if dir := filepath.Join(runs, "a"); onDisk(dir) {
-		_, err := Resume(context.Background(), dir, options(""))
+		_, err := Resume(context.Background(), dir, mortal(options("")))
 		must(t, err)
 		return
 	}
 	x, err := configs.Parse("test.yaml", []byte(os.Getenv(torchConfigVar)),
 		append(onTorch(2), "train.steps="+os.Getenv(torchStepsVar)), catalog.Default())
 	must(t, err)
-	_, err = Start(context.Background(), x, options(runs))
+	_, err = Start(context.Background(), x, mortal(options(runs)))
 	must(t, err)
 }
 
@@ -145,7 +146,7 @@ func onDisk(path string) bool {
 	return err == nil
 }
 
-// Processes that train on libtorch are killed by SIGKILL at random moments; the run is resumed each time in a new
+// Processes that train on libtorch are killed by SIGKILL at random steps; the run is resumed each time in a new
 // process, and ends with the bytes of one that was left alone.
 func TestTorchKilledAtAnyMoment(t *testing.T) {
 	kills, longer := 2, 1
@@ -155,11 +156,9 @@ func TestTorchKilledAtAnyMoment(t *testing.T) {
 	for _, r := range torchRuns {
 		settings := []string{torchConfigVar + "=" + r.text, fmt.Sprintf("%s=%d", torchStepsVar, longer*r.steps)}
 		whole := t.TempDir()
-		began := time.Now()
-		if _, err := torchVictim(whole, settings, 0); err != nil {
+		if _, err := torchVictim(whole, settings); err != nil {
 			t.Fatal(err)
 		}
-		lasts := time.Since(began)
 		want := outcome(t, durable.OS{}, filepath.Join(whole, "a"))
 		stream := rng.NewStream(1, "moments")
 		killed, runs, resumed := 0, 0, 0
@@ -169,9 +168,8 @@ func TestTorchKilledAtAnyMoment(t *testing.T) {
 				if onDisk(filepath.Join(folder, "a")) {
 					resumed++
 				}
-				// At least a third of the time, so that a process that mostly loads libtorch gets somewhere.
-				after := time.Duration((1 + 2*stream.Float64()) / 3 * float64(lasts))
-				gone, err := torchVictim(folder, settings, after)
+				at := 1 + int(1.25*stream.Float64()*float64(longer*r.steps)) // one in five is behind the end
+				gone, err := torchVictim(folder, append(slices.Clip(settings), fmt.Sprintf("%s=%d", victimStep, at)))
 				must(t, err)
 				if through = !gone; gone {
 					killed++
@@ -198,31 +196,16 @@ func TestTorchKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// torchVictim runs a process and kills it after a while, where that is positive and the process has not ended by
-// itself.
-func torchVictim(runs string, settings []string, after time.Duration) (killed bool, err error) {
+// torchVictim runs a process to its end, or until it has killed itself.
+func torchVictim(runs string, settings []string) (killed bool, err error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestTorchVictim$", "-test.v")
 	cmd.Env = append(append(os.Environ(), settings...), torchVictimVar+"="+runs, "OMP_WAIT_POLICY=PASSIVE")
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		return false, err
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState != nil && !cmd.ProcessState.Exited() {
+		return true, nil
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	var moment <-chan time.Time
-	if after > 0 {
-		moment = time.After(after)
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestTorchVictim")) {
+		return false, fmt.Errorf("%w: %s", errors.Join(errors.New("the process failed"), err), out)
 	}
-	select {
-	case err := <-done:
-		if err != nil || !strings.Contains(out.String(), "--- PASS: TestTorchVictim") {
-			return false, fmt.Errorf("%w: %s", errors.Join(errors.New("the process failed"), err), out.String())
-		}
-		return false, nil
-	case <-moment:
-		killed = cmd.Process.Kill() == nil
-		<-done
-		return killed, nil
-	}
+	return false, nil
 }
