@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -46,7 +45,7 @@ func saveAndDie(run string) int {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
 			}
-			time.Sleep(time.Minute) // the signal is on its way
+			select {} // the signal is on its way
 		}
 	}})
 	s, err := openStore(fsys, dir)

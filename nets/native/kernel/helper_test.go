@@ -131,17 +131,17 @@ func withReference(t testing.TB) []*Set { return append([]*Set{Reference()}, ass
 func measure(b *testing.B, f func()) float64 {
 	b.Helper()
 	f()
-	start := time.Now()
+	start := b.Elapsed()
 	f()
-	batch := max(1, int(20*time.Microsecond/max(1, time.Since(start))))
+	batch := max(1, int(20*time.Microsecond/max(1, b.Elapsed()-start)))
 	best := math.Inf(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		start := time.Now()
+		start := b.Elapsed()
 		for range batch {
 			f()
 		}
-		best = min(best, float64(time.Since(start).Nanoseconds())/float64(batch))
+		best = min(best, float64((b.Elapsed()-start).Nanoseconds())/float64(batch))
 	}
 	return best
 }
