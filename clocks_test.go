@@ -19,17 +19,13 @@ var clocks = map[string]bool{
 	"context.WithTimeoutCause": true, "context.WithDeadline": true, "context.WithDeadlineCause": true,
 }
 
-// clocked are the files of tests, or their folders, that may call them, and why.
+// clocked are the files of tests that may call them, and why.
 var clocked = map[string]string{
 	"envs/frontier/single_test.go": "a benchmark: what is proven within 20 s",
 	"envs/sim/speed_test.go":       "measures for TestSpeed, in a process of its own; without its flag it counts requests",
-	"cli/serve_test.go":            aServer,
-	"cli/signals_test.go":          aServer,
-	"policy":                       aServer,
-	"serving":                      aServer,
+	"cli/signals_test.go":          "looks at a folder now and then until a checkpoint is there",
+	"serving/prometheus_test.go":   "asks Prometheus now and then until it has scraped",
 }
-
-const aServer = "a server's tests; see their comments"
 
 // Tests do not read clocks, sleep or set time limits: what they wait for is an event, and one that never comes is ended by
 // the time limit of go test. Files named *_long_test.go measure; in a bubble of testing/synctest time is a fake.
@@ -50,7 +46,7 @@ func TestNoTestDependsOnTheClock(t *testing.T) {
 			return err
 		}
 		file := filepath.ToSlash(path)
-		if clocked[file] == "" && clocked[strings.Split(file, "/")[0]] == "" {
+		if clocked[file] == "" {
 			t.Errorf("wait for an event, use testing/synctest or measure in a *_long_test.go:\n%s", strings.Join(calls, "\n"))
 		}
 		delete(unused, file)
@@ -60,9 +56,7 @@ func TestNoTestDependsOnTheClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, why := range unused {
-		if why != aServer {
-			t.Errorf("%s does not look at a clock any more: take it from the list", path)
-		}
+		t.Errorf("%s does not look at a clock any more (%s): take it from the list", path, why)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -71,8 +73,8 @@ Without --tls-cert, --client-ca or --tokens it listens on this machine's loopbac
 	countVar(fl, &f.body, "max-body", int(o.MaxBody), 1, "most bytes of a request's body")
 	countVar(fl, &o.MaxBatch, "max-batch", o.MaxBatch, 1, "most rows of a request")
 	countVar(fl, &o.MaxInFlight, "max-in-flight", o.MaxInFlight, 1, "most requests under way that have arrived")
-	countVar(fl, &f.memory, "max-memory", int(o.MaxMemory), 1, "most bytes that all requests hold, with bodies that arrive")
-	countVar(fl, &o.MaxArriving, "max-arriving", o.MaxArriving, 1, "most bodies of one peer that arrive; the oldest gives way")
+	countVar(fl, &f.memory, "max-memory", int(o.MaxMemory), 1, "most bytes that all requests hold together")
+	countVar(fl, &o.MaxArriving, "max-arriving", o.MaxArriving, 1, "most bodies of a peer that arrive at once")
 	countVar(fl, &f.bytes, "max-bundle", 256<<20, 1, "most bytes of a bundle's tensors")
 	countVar(fl, &f.policy.Sequences, "max-sequences", 1024, 1, "most sequences kept for policies with a state")
 	fl.DurationVar(&f.policy.Idle, "sequence-idle", time.Hour, "how long a sequence is kept after its last decision")
@@ -107,7 +109,8 @@ func runServe(c *cobra.Command, o serving.Options, bundles []string, f *serveFla
 	case f.http == "" && f.grpc == "":
 		return usage("--http and --grpc are both empty, want an address for one of them")
 	}
-	o.Version, o.MaxBody, o.MaxMemory, f.policy.MaxBytes = Version(), int64(f.body), int64(f.memory), int64(f.bytes)
+	o.Version, o.MaxBody, o.MaxMemory = Version(), int64(f.body), int64(f.memory)
+	f.policy.MaxBytes = int64(f.bytes)
 	logs, err := serveLog(c.ErrOrStderr(), f.log)
 	if err != nil {
 		return err
@@ -125,6 +128,7 @@ func runServe(c *cobra.Command, o serving.Options, bundles []string, f *serveFla
 	if err != nil {
 		return err
 	}
+	defer limitMemory(o.MaxMemory)()
 	l, err := serving.Listen(f.http, f.grpc, f.admin, security)
 	if err != nil {
 		return usage("%w", err)
@@ -144,6 +148,20 @@ func runServe(c *cobra.Command, o serving.Options, bundles []string, f *serveFla
 		return sig
 	}
 	return err
+}
+
+// limitMemory lets the garbage collector keep the process near what it takes now and what requests may hold: otherwise
+// buffers that were given back could take as much again. GOMEMLIMIT is another limit. The function
+// that it returns takes the limit back.
+func limitMemory(requests int64) (release func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	const spare = 32 << 20
+	before := debug.SetMemoryLimit(int64(m.Sys) + requests + spare)
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // onHangup tells of each SIGHUP.

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
@@ -34,10 +33,8 @@ func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, 
 	go func() {
 		done <- report(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, Default())))
 	}()
-	for begin := time.Now(); !strings.Contains(out.String(), "ready after"); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > 30*time.Second {
-			t.Fatalf("it is not ready: %s%s", out.String(), errs.String())
-		}
+	if !out.wait("ready after", done) {
+		t.Fatalf("it ended before it was ready: %s%s", out.String(), errs.String())
 	}
 	_, after, _ := strings.Cut(out.String(), "HTTP   ")
 	url, _, _ = strings.Cut(after, "\n")
@@ -59,10 +56,8 @@ func TestServe(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for begin := time.Now(); !strings.Contains(errs.String(), "loading all bundles again"); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > 30*time.Second {
-			t.Fatalf("SIGHUP does nothing: %s", errs.String())
-		}
+	if !errs.wait("loading all bundles again", done) {
+		t.Fatalf("SIGHUP ends it: %s", errs.String())
 	}
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -75,7 +70,7 @@ func TestServe(t *testing.T) {
 
 // A request whose body never comes is still under way when the grace time has run out: the exit code is 143.
 func TestServeGrace(t *testing.T) {
-	out, errs, url, done := startServer(t, "--grace", "50ms")
+	out, errs, url, done := startServer(t, "--grace", "50ms", "--read-timeout", "1h")
 	c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/v2"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,15 +91,20 @@ func TestServeGrace(t *testing.T) {
 	}
 }
 
-// shared is a buffer that several goroutines write.
+// shared is a buffer that goroutines write and wait for.
 type shared struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu      sync.Mutex
+	b       bytes.Buffer
+	written chan struct{} // closed with the next write
 }
 
 func (s *shared) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.written != nil {
+		close(s.written)
+		s.written = nil
+	}
 	return s.b.Write(p)
 }
 
@@ -112,6 +112,28 @@ func (s *shared) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
+}
+
+// wait waits until a word is written, and reports it; false where whoever writes has ended before.
+func (s *shared) wait(word string, ended chan int) bool {
+	for {
+		s.mu.Lock()
+		there := strings.Contains(s.b.String(), word)
+		if s.written == nil {
+			s.written = make(chan struct{})
+		}
+		written := s.written
+		s.mu.Unlock()
+		if there {
+			return true
+		}
+		select {
+		case <-written:
+		case code := <-ended:
+			ended <- code
+			return strings.Contains(s.String(), word)
+		}
+	}
 }
 
 // Wrong arguments say what would be right.

@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -56,35 +55,44 @@ func TestSignalsSave(t *testing.T) {
 // the same.
 func TestSecondSignal(t *testing.T) {
 	file, dir := config(t, endless), t.TempDir()
-	c, errs := process(dir, "train", file, "--set", "agent.learning_starts=1500", "--set",
-		"agent.gradient_steps=1000000000")
-	start(t, c, errs, "steps/s")
-	for deadline := time.Now().Add(time.Minute); !saved(filepath.Join(dir, "runs", "small-s1")); {
-		if time.Now().After(deadline) {
-			t.Fatalf("no checkpoint: %s", errs)
+	for try := 1; ; try++ {
+		name := fmt.Sprint("try", try)
+		run := filepath.Join(dir, "runs", name)
+		c, errs := process(dir, "train", file, "--name", name, "--set", "agent.learning_starts=1010", "--set",
+			"agent.gradient_steps=1000000000")
+		start(t, c, errs, "steps/s")
+		for !saved(run) {
+			time.Sleep(5 * time.Millisecond) // a look at the folder now and then, as often as it takes
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(300 * time.Millisecond) // the update, which never ends, begins
-	for range 2 {
+		// The update soon after it, which never ends, begins. Where the signal comes before it, the run stops: then again.
+		ended := make(chan int, 1)
+		go func() {
+			_ = c.Wait() // the exit code says what was wrong
+			ended <- c.ProcessState.ExitCode()
+		}()
 		if err := c.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(patience + 300*time.Millisecond)
-	}
-	if code := wait(t, c); code != exitFailed {
-		t.Errorf("exit %d, want %d: %s", code, exitFailed, errs)
-	}
-	contains(t, "first signal", errs.String(), "saving, then stopping; Ctrl-C once more ends it at once")
-	if code, out, errs := stoker("check", filepath.Join(dir, "runs", "small-s1")); code != exitDone {
-		t.Errorf("%s%s", out, errs)
+		if !errs.wait("saving, then stopping; Ctrl-C once more ends it at once", ended) {
+			continue
+		}
+		if err := c.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if code := <-ended; code != exitFailed {
+			t.Errorf("exit %d, want %d: %s", code, exitFailed, errs)
+		}
+		if code, out, errs := stoker("check", run); code != exitDone {
+			t.Errorf("%s%s", out, errs)
+		}
+		return
 	}
 }
 
-// saved says whether a run has a checkpoint.
+// saved says whether a run's last checkpoint is that of step 1,000.
 func saved(run string) bool {
-	_, err := os.Stat(filepath.Join(run, "checkpoints", "latest"))
-	return err == nil
+	latest, err := os.ReadFile(filepath.Join(run, "checkpoints", "latest"))
+	return err == nil && strings.HasPrefix(string(latest), "step-000000001000 ")
 }
 
 // start starts a process and waits until its standard error says a word.
@@ -100,12 +108,7 @@ func start(t *testing.T, c *exec.Cmd, errs *output, word string) {
 // await waits until a process's standard error says a word.
 func await(t *testing.T, errs *output, word string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(errs.String(), word); {
-		if time.Now().After(deadline) {
-			t.Fatalf("it doesn't say %q: %s", word, errs)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	errs.wait(word, nil)
 }
 
 func wait(t *testing.T, c *exec.Cmd) int {
@@ -118,20 +121,5 @@ func wait(t *testing.T, c *exec.Cmd) int {
 	return c.ProcessState.ExitCode()
 }
 
-// output is a buffer that is written by one goroutine and read by another.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
+// output is what a process says.
+type output = shared

@@ -3,7 +3,6 @@ package policy_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -17,12 +16,10 @@ func TestShippedPoliciesServe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := policytest.Zoo(t, name, 30)
 			b := policytest.Encode(t, f)
-			start := time.Now()
 			p, err := policy.OpenBytes(b, policy.Options{Digest: bundle.Digest(b)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d bytes, opened in %v, digest %s", len(b), time.Since(start), p.Digest())
 			seen, out := p.NewObservation(), p.NewAction()
 			for i := range f.SelfTest {
 				if err := policy.Show(&f.SelfTest[i], seen); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -106,18 +107,21 @@ func TestGuard(t *testing.T) {
 
 // An old observation goes to the fallback.
 func TestStale(t *testing.T) {
-	p := served(t, policytest.Zoo(t, "hops-pricer", 5), policy.Options{MaxAge: time.Minute})
-	r := policy.Request{Seen: shown(t, p, 0), Out: p.NewAction()}
-	for age, reason := range map[time.Duration]policy.Reason{0: "", 30 * time.Second: "", 2 * time.Minute: policy.Stale} {
-		r.At = time.Now().Add(-age)
-		if d, err := p.DecideFor(t.Context(), r); err != nil || d.Reason != reason {
-			t.Errorf("after %v: %v, %v", age, d, err)
+	f := policytest.Zoo(t, "hops-pricer", 5)
+	synctest.Test(t, func(t *testing.T) { // no time passes
+		p := served(t, f, policy.Options{MaxAge: time.Minute})
+		r := policy.Request{Seen: shown(t, p, 0), Out: p.NewAction()}
+		for age, reason := range map[time.Duration]policy.Reason{0: "", time.Minute: "", time.Minute + 1: policy.Stale} {
+			r.At = time.Now().Add(-age)
+			if d, err := p.DecideFor(t.Context(), r); err != nil || d.Reason != reason {
+				t.Errorf("after %v: %v, %v", age, d, err)
+			}
 		}
-	}
-	r.At = time.Time{}
-	if d, err := p.DecideFor(t.Context(), r); err != nil || d.Reason != "" {
-		t.Errorf("without a time: %v, %v", d, err)
-	}
+		r.At = time.Time{}
+		if d, err := p.DecideFor(t.Context(), r); err != nil || d.Reason != "" {
+			t.Errorf("without a time: %v, %v", d, err)
+		}
+	})
 }
 
 // Without a fallback what the guard stops is an error, and counted.
@@ -273,9 +277,7 @@ func TestPanic(t *testing.T) {
 		_, _ = p.Decide(t.Context(), o, out)
 	}()
 	l.panic = false
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := p.Decide(ctx, o, out); err != nil {
+	if _, err := p.Decide(t.Context(), o, out); err != nil {
 		t.Error(err)
 	}
 }
@@ -344,15 +346,16 @@ func TestSequences(t *testing.T) {
 	if n := testing.AllocsPerRun(20, func() { act("b", false) }); n > 1 { // the test's own copy
 		t.Errorf("a decision of a sequence allocates %v times", n-1)
 	}
-	// Those that no one uses make room.
-	q := served(t, f, policy.Options{Sequences: 1, Idle: time.Nanosecond})
-	for _, id := range []string{"a", "b", "c"} {
-		r.Sequence = id
-		if _, err := q.DecideFor(t.Context(), r); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) { // those that no one uses make room
+		q := served(t, f, policy.Options{Sequences: 1, Idle: time.Hour})
+		for _, id := range []string{"a", "b", "c"} {
+			r.Sequence = id
+			if _, err := q.DecideFor(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Hour + 1)
 		}
-		time.Sleep(time.Millisecond)
-	}
+	})
 }
 
 // Many goroutines get what one gets, whoever waits for whom.
