@@ -169,6 +169,30 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// Pages that people read hold at most so many words; configuration.md is a reference, and results and claims are tables.
+func TestWords(t *testing.T) {
+	const most = 60_000
+	results := regexp.MustCompile(`^docs/(results|claims|(cold-starts|faasconf|optiserve|scale|sizing|stepconf|steps|` +
+		`variants|workflows)/|.*-results\.md|claims\.md|configuration\.md)`)
+	words := 0
+	for path := range pagesOf(t, ".") {
+		if strings.Contains(path, "/") && !strings.HasPrefix(path, "docs/") || results.MatchString(path) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words += len(strings.Fields(string(text)))
+	}
+	if words > most {
+		t.Errorf("the pages hold %d words, want at most %d: cut what another page says", words, most)
+	}
+	if words < most/2 {
+		t.Errorf("the pages hold %d words: are they found?", words)
+	}
+}
+
 // What the front page shows of the main job is what its proof left, and its other figures stand on the pages that it
 // names. The digest of a short run says whether the proof is fresh (make verify-status).
 func TestFrontPage(t *testing.T) {
