@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var long = flag.Bool("long", false, "run every package's tests under the race detector and cgo's pointer checks: an hour, and a C compiler")
+var long = flag.Bool("long", false, "run every package's tests under the race detector and cgo's pointer checks (an hour, "+
+	"and a C compiler), and the commands of pages with their full trainings (minutes)")
 
 // The tests of every package pass under the race detector, and those that reach C under cgo's strictest checks of the
 // pointers passed; a data race or a wrong pointer fails the test in which it happens.

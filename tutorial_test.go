@@ -84,7 +84,8 @@ func TestOwn(t *testing.T) {
 }
 
 // runPage runs the commands of a page, which begin in the folder of the source with make build, and compares what they
-// print with what the page shows. Where they say stoker, small is called. It returns what the last block printed.
+// print with what the page shows. Where they say stoker, small is called; with -long they run as they stand, which takes
+// minutes. It returns what the last block printed.
 func runPage(t *testing.T, page string, programs ...string) (last string) {
 	t.Helper()
 	for _, program := range programs {
@@ -107,7 +108,11 @@ func runPage(t *testing.T, page string, programs ...string) (last string) {
 	}
 	all := blocks(string(text))
 	script := strings.Builder{}
-	script.WriteString(shell)
+	if *long {
+		script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n") // nothing stands in for a program
+	} else {
+		script.WriteString(shell)
+	}
 	for i, b := range all {
 		if b.kind == "sh" {
 			fmt.Fprintf(&script, "echo '@@ %d'\n%s", i, b.text)
