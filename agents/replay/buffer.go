@@ -44,8 +44,6 @@ func New(columns []Column, capacity int) (*Buffer, error) {
 		return nil, fmt.Errorf("replay: %d rows of %d numbers are more than any machine holds: want at most %d numbers",
 			capacity, b.width, int64(maxNumbers))
 	}
-	b.rows = make([]float32, capacity*b.width)
-	huge(b.rows)
 	return b, nil
 }
 
@@ -67,6 +65,11 @@ func (b *Buffer) Next() int64 { return b.next }
 // Add makes room for one row, which replaces the oldest where the buffer is full, and returns its columns to fill in
 // through [Row.Column].
 func (b *Buffer) Add() Row {
+	if b.rows == nil {
+		// Not before: who evaluates, exports or checks a learner never fills its buffer, of a gigabyte maybe.
+		b.rows = make([]float32, int(b.cap)*b.width)
+		huge(b.rows)
+	}
 	r := b.at(b.next)
 	b.next++
 	return r
