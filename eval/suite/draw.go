@@ -26,8 +26,6 @@ func Ring(s chart.Style) chart.Style {
 // drawn is a figure as the bytes of a PNG file.
 func drawn(f *chart.Figure) ([]byte, error) {
 	var b bytes.Buffer
-	if err := f.PNG(&b, dpi); err != nil {
-		return nil, err
-	}
-	return chart.CompactPNG(b.Bytes())
+	err := f.CompactPNG(&b, dpi)
+	return b.Bytes(), err
 }

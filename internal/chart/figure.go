@@ -52,11 +52,15 @@ const (
 
 // PNG draws the figure at a resolution in dots per inch.
 func (f *Figure) PNG(w io.Writer, dpi int) error {
+	_, err := vgimg.PngCanvas{Canvas: f.image(dpi)}.WriteTo(w)
+	return err
+}
+
+func (f *Figure) image(dpi int) *vgimg.Canvas {
 	width, height := f.size()
 	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	f.draw(draw.New(img))
-	_, err := vgimg.PngCanvas{Canvas: img}.WriteTo(w)
-	return err
+	return img
 }
 
 // SVG draws the figure as a vector graphic. Where Liberation Sans is not installed, fonts of the same widths replace

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"maps"
 	"slices"
 )
@@ -19,8 +20,7 @@ func CompactPNG(file []byte) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	e := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := e.Encode(&b, paletted(img)); err != nil {
+	if err := compact(&b, img); err != nil {
 		return nil, err
 	}
 	if b.Len() >= len(file) {
@@ -29,19 +29,47 @@ func CompactPNG(file []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// CompactPNG draws the figure as PNG does, and writes what [CompactPNG] makes of that.
+func (f *Figure) CompactPNG(w io.Writer, dpi int) error {
+	return compact(w, f.image(dpi).Image())
+}
+
+func compact(w io.Writer, img image.Image) error {
+	e := png.Encoder{CompressionLevel: png.BestCompression}
+	return e.Encode(w, paletted(img))
+}
+
 // paletted is an image in its most frequent colours.
 func paletted(img image.Image) *image.Paletted {
 	bounds := img.Bounds()
+	plain, isPlain := img.(*image.RGBA)
 	each := func(do func(x, y int, c color.RGBA)) {
 		for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 			for x := bounds.Min.X; x < bounds.Max.X; x++ {
+				if isPlain {
+					do(x, y, plain.RGBAAt(x, y))
+					continue
+				}
 				r, g, b, a := img.At(x, y).RGBA()
 				do(x, y, color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)})
 			}
 		}
 	}
+	// Neighbours mostly have one colour: runs of it are counted, and found in the palette, at once.
 	count := map[color.RGBA]int{}
-	each(func(_, _ int, c color.RGBA) { count[c]++ })
+	var last color.RGBA
+	run := 0
+	each(func(_, _ int, c color.RGBA) {
+		if c != last {
+			count[last] += run
+			last, run = c, 0
+		}
+		run++
+	})
+	count[last] += run
+	if count[color.RGBA{}] == 0 {
+		delete(count, color.RGBA{}) // the run of none, before the first
+	}
 	// By count, and then by value, so that one image always gives the same palette.
 	colours := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
 		return cmp.Or(count[b]-count[a], cmp.Compare(value(a), value(b)))
@@ -55,7 +83,13 @@ func paletted(img image.Image) *image.Paletted {
 		index[c] = uint8(palette.Index(c))
 	}
 	out := image.NewPaletted(bounds, palette)
-	each(func(x, y int, c color.RGBA) { out.SetColorIndex(x, y, index[c]) })
+	at := index[last]
+	each(func(x, y int, c color.RGBA) {
+		if c != last {
+			last, at = c, index[c]
+		}
+		out.Pix[out.PixOffset(x, y)] = at
+	})
 	return out
 }
 

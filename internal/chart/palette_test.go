@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/color"
 	"image/png"
@@ -46,6 +47,15 @@ func TestCompactPNG(t *testing.T) {
 				t.Fatalf("%s: pixel %d is %v, was %v", c.name, i, b, a)
 			}
 		}
+	}
+	// What a figure draws at once is what its PNG file becomes.
+	var file, once bytes.Buffer
+	f := Figure{Title: "a figure", Panels: []*Panel{NewPanel("a panel", "x", "y")}, Columns: 1, Width: 200, Height: 150}
+	if err := errors.Join(f.PNG(&file, 100), f.CompactPNG(&once, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := CompactPNG(file.Bytes()); err != nil || !bytes.Equal(again, once.Bytes()) {
+		t.Errorf("%d bytes at once, %d from the file, error %v", once.Len(), len(again), err)
 	}
 	if _, err := CompactPNG([]byte("no PNG")); err == nil {
 		t.Error("a file that is no PNG was taken")
