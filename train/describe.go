@@ -148,7 +148,7 @@ func (r *run) describe(status string) error {
 	if err := durable.WriteFile(r.fs, filepath.Join(r.dir, checkpoints.RunFile), b); err != nil {
 		return err
 	}
-	text, err := x.YAML()
+	text, err := r.yaml()
 	if err != nil {
 		return err
 	}
@@ -159,9 +159,19 @@ func (r *run) describe(status string) error {
 	return durable.WriteFile(r.fs, path, text)
 }
 
+// yaml is the configuration as it is written down. It is the same from the run's opening on.
+func (r *run) yaml() ([]byte, error) {
+	if r.text != nil {
+		return r.text, nil
+	}
+	var err error
+	r.text, err = r.world.x.YAML()
+	return r.text, err
+}
+
 // logSetup shows TensorBoard the configuration and its main numbers.
 func (r *run) logSetup() error {
-	text, err := r.world.x.YAML()
+	text, err := r.yaml()
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,7 @@ type run struct {
 	progress *progress
 	phases   phases
 	state    loopState
+	text     []byte // see yaml
 	shape    []byte // the part of the configuration that shapes results, as JSON
 	from     int64  // steps done before this process
 	last     evaluation
