@@ -50,7 +50,7 @@ func TestCapacity(t *testing.T) {
 		w := workload.Default()
 		w.Kind, w.Rate, w.Length = workload.Poisson, k.times*found.Rate, 120
 		d := c
-		d.Windows, d.Warmup, d.Start = 200, 2, 0
+		d.Windows, d.Warmup, d.Start = 100, 2, 0
 		e, err := New(d, w)
 		if err != nil {
 			t.Fatal(err)

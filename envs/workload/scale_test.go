@@ -61,9 +61,9 @@ func TestMean(t *testing.T) {
 			if got := s.Config(); got.Mean != 0 || !(got.Factor > 0) {
 				t.Errorf("%s: factor %v follows, and mean %v", name, got.Factor, got.Mean)
 			}
-			seeds := uint64(4)
+			seeds := uint64(2)
 			if s.Minutes() < 100 {
-				seeds = 4000
+				seeds = 1000
 			}
 			// Counts of a burst are as random as its length: some hundred bursts give a few percent.
 			if drawn := drawnRate(t, s, seeds); math.Abs(drawn/mean-1) > 0.06 {

@@ -20,7 +20,7 @@ func small() size {
 		traceSteps: 600, windows: 4,
 	}
 	if !*long {
-		s.rows, s.repetitions, s.trainings, s.updates, s.traceSteps, s.windows = 60, 1, 1, 6, 100, 2
+		s.rows, s.repetitions, s.trainings, s.updates, s.traceSteps, s.windows = 30, 1, 1, 3, 60, 2
 		s.settings = []string{"env.windows=4", "train.evaluate.episodes=1"}
 	}
 	return s
