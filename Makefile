@@ -36,8 +36,8 @@ eval: build ## evaluate RUN again
 	bin/stoker eval $(RUN)
 
 test: build ## every test that needs only Go (STOKER_DATA=folder adds those on real data); make lint vets
-	$(PLAIN) $(GO) test -vet=off ./...
-	$(PLAIN) $(GO) test -vet=off -tags gorgonia -run '^TestOpen' ./nets/engines
+	$(PLAIN) GOGC=400 $(GO) test -vet=off ./...
+	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags gorgonia -run '^TestOpen' ./nets/engines
 
 cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 	GOWORK=off $(GO) run ./nets/libtorch/setup
