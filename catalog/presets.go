@@ -51,12 +51,16 @@ var (
 			"entropy: 0.003, value_clip: false}"},
 	}
 	flatPresets = presets{
+		// configs/placement/gnn-ppo.yaml, without its graph
+		"ppo": {Agent: "{gamma: 0.9, gamma_seconds: 1, reward_scale: 0.1, rate: 5.0e-4, entropy: 0.003, value_clip: false}"},
 		// configs/placement/serverless-dqn.yaml
 		"dqn": {Agent: "{double: true, rate: 0.0003, gamma: 0.9, gamma_seconds: 1, reward_scale: 0.1, loss: huber}"},
 	}
 	// configs/steps/graph.yaml, twin.yaml
 	stepsPresets = presets{
 		"reinforce": {Agent: "{graph: {hidden: 32, layers: 2}, lambda: 1, gamma: 1, entropy: 0.005, rate: 0.001, anneal: 0.95}"},
+		// configs/steps/ppo.yaml, with the graph of graph.yaml
+		"ppo": {Agent: "{graph: {hidden: 32, layers: 2}, gamma: 1, rate: 5.0e-4, entropy: 0.003, value_clip: false}"},
 	}
 	stepsFlatPresets = presets{
 		// configs/steps/ppo.yaml, dqn.yaml
