@@ -52,7 +52,7 @@ func decide(t testing.TB, p *policy.Policy, o *envs.Observation, out *envs.Actio
 func TestGuard(t *testing.T) {
 	f := policytest.Zoo(t, "hops-pricer", 20)
 	f.Seen[0].Features[3] = bundle.Range{Least: 0, Low: 0.1, Median: 0.25, High: 0.9, Greatest: 1}
-	p := served(t, f, policy.Options{})
+	p := served(t, f, policy.Options{Workers: 1}) // a worker is made for its first decision
 	out := p.NewAction()
 	for _, c := range []struct {
 		value  float32
