@@ -311,7 +311,7 @@ func TestSequences(t *testing.T) {
 	}
 	used := slices.Index(spec.Kinds[0].Features, "cpu share")
 	f.Seen[0].Features[used] = bundle.Range{Greatest: 5}
-	p := served(t, f, policy.Options{Sequences: 2, Idle: time.Hour})
+	p := served(t, f, policy.Options{Sequences: 2, Idle: time.Hour, Workers: 1})
 	if !p.Stateful() {
 		t.Fatal("the autoscaler in its place has no state")
 	}
