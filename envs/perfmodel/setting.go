@@ -73,7 +73,7 @@ func (c *chain) at(rate float64) (mean, variance, taken float64) {
 	p, sum, first, second := 1.0, 1.0, 0.0, 0.0
 	for n := 1; n <= c.limit; n++ {
 		k := float64(n)
-		p *= rate * c.alone * max(1, k/c.together) * (1 + float64(c.slowing*(k-1))) / k
+		p = float64(p * rate * c.alone * max(1, k/c.together) * (1 + float64(c.slowing*(k-1))) / k)
 		sum += p
 		first += float64(k * p)
 		second += float64(k * k * p)

@@ -113,7 +113,7 @@ func (w *flowObserver) source(m *Meters, f, feature int, x float64) (key string,
 	case "slow trend":
 		slow := (1+began)/math.Exp(x) - 1
 		if w.foreseen() {
-			slow = (slow - slowness*before) / (1 - slowness)
+			slow = (slow - float64(slowness*before)) / (1 - slowness)
 		}
 		return "history.slow", slow
 	case "cpu share":
