@@ -28,8 +28,8 @@ func ParseJSON(data []byte, into any) error {
 }
 
 // ParseMeasured is [ParseJSON] of measurements: a key that is left out is an error that names it, but for those that
-// their type lets be (omitempty, omitzero); null is no number. Otherwise a reading that a platform lost would pass for one
-// that is 0.
+// their type lets be (omitempty, omitzero); null is no number. Otherwise a reading that a platform lost would pass
+// for one that is 0.
 func ParseMeasured(data []byte, into any) error {
 	if err := ParseJSON(data, into); err != nil {
 		return err

@@ -139,8 +139,8 @@ func (m *memory) victim(h *held) *held {
 	return most.first
 }
 
-var errGaveWay error = &failure{http.StatusRequestTimeout, fmt.Errorf("the body had not arrived when others needed its " +
-	"room: send it at once, or fewer at a time")}
+var errGaveWay = failed(http.StatusRequestTimeout, "the body had not arrived when others needed its room: send it at "+
+	"once, or fewer at a time")
 
 // cut makes a body that arrives give way.
 func (m *memory) cut(h *held) {

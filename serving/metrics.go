@@ -59,7 +59,8 @@ func newMetrics(set *models.Set, s *Server) *metrics {
 		"mode, by reason.", "model", "reason")
 	m.reloads = counter("reloads_total", "Bundles opened while serving, by result: served or refused.", "model", "result")
 	gauge := func(name, help string, now func() float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "stoker", Name: name, Help: help}, now))
+		o := prometheus.GaugeOpts{Namespace: "stoker", Name: name, Help: help}
+		m.registry.MustRegister(prometheus.NewGaugeFunc(o, now))
 	}
 	gauge("in_flight", "Inference requests under way that have arrived.", func() float64 {
 		return float64(s.inFlight.Load())

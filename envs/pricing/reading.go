@@ -51,7 +51,7 @@ var slotKeys = [Sees]string{
 	SeesPrice: "tiers[].price", SeesBaseline: "tiers[].keep_alive", SeesLeft: "slot",
 }
 
-// Key is the key of the reading that a feature of a function shows, as in queue[3]; "" where it is of the configuration.
+// Key is the key of the reading that a feature of a function shows, as in queue[3]; "" where it is configured.
 func (o *SlotObserver) Key(function, feature int) string {
 	of := function
 	if feature == SeesPrice || feature == SeesBaseline {

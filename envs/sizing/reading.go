@@ -242,8 +242,8 @@ func (o *Observer) flowOf(agent int) (int, *flowObserver) {
 	return i, o.flows[i]
 }
 
-// Example returns meters of all workflows that are observed about as seen is: what a platform would have measured there,
-// with the deployed settings being those that were asked for.
+// Example returns meters of all workflows that are observed about as seen is: what a platform would have measured
+// there, with the deployed settings being those that were asked for.
 func (o *Observer) Example(seen *envs.Observation) []Meters {
 	all, width := make([]Meters, len(o.flows)), o.spec.Kinds[0].Observation.Width()
 	for i, w := range o.flows {
