@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"fmt"
 	"net/http"
 	"net/netip"
 	"sync"
