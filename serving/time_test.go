@@ -172,7 +172,8 @@ func TestStop(t *testing.T) {
 				}
 				res.Body.Close()
 				time.Sleep(11 * time.Second)
-				if _, err := s.client.Get("http://x/v2/health/ready"); err == nil {
+				if res, err := s.client.Get("http://x/v2/health/ready"); err == nil {
+					res.Body.Close()
 					t.Error("it listens after its linger time")
 				}
 				if finish {
