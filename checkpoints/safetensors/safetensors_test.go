@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -14,17 +13,11 @@ import (
 
 	maruel "github.com/maruel/safetensors"
 	"pgregory.net/rapid"
+
+	"github.com/stoker-rl/stoker/internal/rapidtest"
 )
 
-// TestMain fixes the seed of the random checks; -rapid.seed gives another.
-func TestMain(m *testing.M) {
-	for name, value := range map[string]string{"rapid.seed": "1", "rapid.nofailfile": "true"} {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	m.Run()
-}
+func TestMain(m *testing.M) { rapidtest.Main(m) }
 
 func encode(t testing.TB, meta map[string]string, tensors ...Tensor) []byte {
 	t.Helper()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,13 +88,13 @@ func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err err
 	c.Env, c.Stdout, c.Stderr = append(os.Environ(), env...), log, log
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // runs save before they stop
 	c.WaitDelay = time.Minute
+	var said bytes.Buffer
 	if s.Stdout != "" {
-		to, err := os.Create(filepath.Join(f.out, s.Stdout))
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, to.Close()) }()
-		c.Stdout = to
+		c.Stdout = &said
+		defer func() { // results name no folder of this machine
+			text := bytes.ReplaceAll(said.Bytes(), []byte(f.out), []byte("$OUT"))
+			err = errors.Join(err, os.WriteFile(filepath.Join(f.out, s.Stdout), text, 0o666))
+		}()
 	}
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
