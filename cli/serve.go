@@ -28,7 +28,7 @@ type serveFlags struct {
 	bytes, body       int
 	memory            int
 	log               string
-	access            bool
+	access, insecure  bool
 }
 
 func serveCommand() *cobra.Command {
@@ -50,7 +50,8 @@ serving. SIGHUP loads all files, certificates and tokens again at once.
 SIGTERM and Ctrl-C: the server says that it is not ready, ends the requests under way, and exits with 0, or with 143
 (130) where --grace ran out.
 
-Without --tls-cert, --client-ca or --tokens it listens on this machine's loopback alone.`,
+It listens on this machine's loopback alone, unless clients show certificates (--client-ca) or tokens over TLS (--tokens with
+--tls-cert). --insecure lifts this for a server behind a proxy or a mesh; --admin wants a credential even then.`,
 		Example: `  stoker serve faasconf.stoker                                   # made by stoker export zoo:faasconf
   stoker serve sizing=faasconf.stoker gnn-placement.stoker       # two models, one under another name
   stoker serve --models policies/ --http :8443 --grpc :8444 --tls-cert tls.crt --tls-key tls.key --tokens tokens.txt
@@ -70,11 +71,13 @@ Without --tls-cert, --client-ca or --tokens it listens on this machine's loopbac
 	fl.StringVar(&f.files.Key, "tls-key", "", "its key (PEM)")
 	fl.StringVar(&f.files.ClientCA, "client-ca", "", "certificates that sign those that clients must show (PEM)")
 	fl.StringVar(&f.files.Tokens, "tokens", "", "file of bearer tokens, one a line, of which requests must carry one")
+	fl.BoolVar(&f.insecure, "insecure", false, "beyond loopback without credentials or TLS: something before it must see to both")
 	countVar(fl, &f.body, "max-body", int(o.MaxBody), 1, "most bytes of a request's body")
 	countVar(fl, &o.MaxBatch, "max-batch", o.MaxBatch, 1, "most rows of a request")
 	countVar(fl, &o.MaxInFlight, "max-in-flight", o.MaxInFlight, 1, "most requests under way that have arrived")
 	countVar(fl, &f.memory, "max-memory", int(o.MaxMemory), 1, "most bytes that all requests hold together")
 	countVar(fl, &o.MaxArriving, "max-arriving", o.MaxArriving, 1, "most bodies of a peer that arrive at once")
+	countVar(fl, &o.MaxConnections, "max-connections", o.MaxConnections, 1, "most connections of a peer; all have four times as many")
 	countVar(fl, &f.bytes, "max-bundle", 256<<20, 1, "most bytes of a bundle's tensors")
 	countVar(fl, &f.policy.Sequences, "max-sequences", 1024, 1, "most sequences kept for policies with a state")
 	fl.DurationVar(&f.policy.Idle, "sequence-idle", time.Hour, "how long a sequence is kept after its last decision")
@@ -129,7 +132,7 @@ func runServe(c *cobra.Command, o serving.Options, bundles []string, f *serveFla
 		return err
 	}
 	defer limitMemory(o.MaxMemory)()
-	l, err := serving.Listen(f.http, f.grpc, f.admin, security)
+	l, err := serving.Listen(f.http, f.grpc, f.admin, security, f.insecure)
 	if err != nil {
 		return usage("%w", err)
 	}

@@ -153,7 +153,7 @@ func TestServeRefuses(t *testing.T) {
 		{good + "@sha256:12", exitUsage, `the digest is "12", want 64 hexadecimal digits`},
 		{good + "@sha256:" + strings.Repeat("0", 64), exitFailed, "want sha256:0000"},
 		{good + " " + good, exitFailed, `two models are called "faasconf"`},
-		{good + " --http :0", exitUsage, "--http :0: without --tls-cert, --client-ca or --tokens only this machine may ask"},
+		{good + " --http :0", exitUsage, "--http :0: only this machine may ask"},
 		{good + " --tls-cert x", exitUsage, "give both --tls-cert and --tls-key"},
 		{good + " --log xml", exitUsage, `--log "xml", want text, json or none`},
 		{"--models " + t.TempDir(), exitFailed, "has no bundle (*.stoker): make one with stoker export"},

@@ -78,7 +78,8 @@ func (s *Server) readBody(k *work, w http.ResponseWriter, r *http.Request) error
 	if length < 0 {
 		next = firstStep
 	}
-	if err := s.memory.begin(&k.held, r.RemoteAddr, roomFor(next), w); err != nil {
+	k.answer = w
+	if err := s.memory.begin(&k.held, r.RemoteAddr, roomFor(next), k.stop); err != nil {
 		return err
 	}
 	k.buffer = newBuffer(next)

@@ -29,9 +29,10 @@ func failed(status int, format string, args ...any) error {
 }
 
 // about is an error's text, cut: what clients send may be in it.
-func about(err error) string {
-	const most = 1000
-	text := err.Error()
+func about(err error) string { return cut(err.Error(), 1000) }
+
+// cut is at most the first most bytes of a text.
+func cut(text string, most int) string {
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
@@ -80,6 +81,10 @@ func codeOf(status int) codes.Code {
 		return codes.InvalidArgument
 	case http.StatusUnauthorized:
 		return codes.Unauthenticated
+	case http.StatusForbidden:
+		return codes.PermissionDenied
+	case http.StatusNotImplemented, http.StatusUnsupportedMediaType:
+		return codes.Unimplemented
 	case http.StatusNotFound:
 		return codes.NotFound
 	case http.StatusRequestTimeout:

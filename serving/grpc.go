@@ -3,11 +3,8 @@ package serving
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/stoker-rl/stoker/serving/inference"
@@ -16,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/serving/wire"
 )
 
-// calls answers the protocol's gRPC calls.
+// calls answers the protocol's gRPC calls but ModelInfer, which [Server.inferRPC] answers.
 type calls struct {
 	inference.UnimplementedGRPCInferenceServiceServer
 	s *Server
@@ -30,8 +27,8 @@ func (c *calls) ServerReady(context.Context, *inference.ServerReadyRequest) (*in
 	return &inference.ServerReadyResponse{Ready: c.s.Ready()}, nil
 }
 
-func (c *calls) ModelReady(ctx context.Context, r *inference.ModelReadyRequest) (*inference.ModelReadyResponse, error) {
-	v, err := c.acquire(ctx, r.Name, r.Version)
+func (c *calls) ModelReady(_ context.Context, r *inference.ModelReadyRequest) (*inference.ModelReadyResponse, error) {
+	v, err := c.acquire(r.Name, r.Version)
 	if status.Code(err) == codes.NotFound {
 		return &inference.ModelReadyResponse{}, nil // what Triton answers, and its clients expect
 	}
@@ -42,19 +39,16 @@ func (c *calls) ModelReady(ctx context.Context, r *inference.ModelReadyRequest) 
 	return &inference.ModelReadyResponse{Ready: c.s.Ready()}, nil
 }
 
-func (c *calls) ServerMetadata(ctx context.Context,
-	_ *inference.ServerMetadataRequest) (*inference.ServerMetadataResponse,
+func (c *calls) ServerMetadata(context.Context,
+	*inference.ServerMetadataRequest) (*inference.ServerMetadataResponse,
 	error) {
-	if err := c.s.allowed(ctx); err != nil {
-		return nil, err
-	}
 	return &inference.ServerMetadataResponse{Name: serverName, Version: c.s.options.Version, Extensions: c.s.extensions()},
 		nil
 }
 
-func (c *calls) ModelMetadata(ctx context.Context, r *inference.ModelMetadataRequest) (*inference.ModelMetadataResponse,
+func (c *calls) ModelMetadata(_ context.Context, r *inference.ModelMetadataRequest) (*inference.ModelMetadataResponse,
 	error) {
-	v, err := c.acquire(ctx, r.Name, r.Version)
+	v, err := c.acquire(r.Name, r.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -69,72 +63,9 @@ func (c *calls) ModelMetadata(ctx context.Context, r *inference.ModelMetadataReq
 		Inputs: describe(v.Layout.Inputs()), Outputs: describe(v.Layout.Outputs())}, nil
 }
 
-func (c *calls) acquire(ctx context.Context, name, version string) (*models.Version, error) {
-	if err := c.s.allowed(ctx); err != nil {
-		return nil, err
-	}
+func (c *calls) acquire(name, version string) (*models.Version, error) {
 	v, err := c.s.set.Acquire(name, version)
 	return v, grpcError(err)
-}
-
-// allowed checks the caller's token.
-func (s *Server) allowed(ctx context.Context) error {
-	if s.security == nil || s.security.tokens == nil {
-		return nil
-	}
-	md, _ := metadata.FromIncomingContext(ctx)
-	return grpcError(s.security.allow(strings.Join(md.Get("authorization"), ",")))
-}
-
-func grpcError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return status.Error(codeOf(statusOf(err)), about(err))
-}
-
-func (c *calls) ModelInfer(ctx context.Context, r *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
-	s := c.s
-	if err := s.allowed(ctx); err != nil {
-		return nil, err
-	}
-	t := s.begin()
-	k := s.free.Get().(*work)
-	defer s.leave(k)
-	err := s.enter(k)
-	if err == nil {
-		err = s.memory.hold(&k.held, messageBytes(r))
-	}
-	var out *inference.ModelInferResponse
-	if err == nil {
-		if err = fill(&k.request, r); err == nil {
-			if err = s.infer(ctx, k, r.ModelName, r.ModelVersion); err == nil {
-				out = answer(&k.response, len(r.RawInputContents) > 0)
-			}
-		}
-	}
-	peerName := ""
-	if s.options.Access != nil {
-		if p, ok := peer.FromContext(ctx); ok {
-			peerName = p.Addr.String()
-		}
-	}
-	s.end(t, "grpc", r.ModelName, k, peerName, err)
-	return out, grpcError(err)
-}
-
-// messageBytes is about what a message takes.
-func messageBytes(r *inference.ModelInferRequest) int64 {
-	const tensor = 256
-	n := overhead
-	for _, raw := range r.RawInputContents {
-		n += len(raw)
-	}
-	for _, in := range r.Inputs {
-		c := in.GetContents()
-		n += tensor + 4*len(c.GetFp32Contents()) + len(c.GetBoolContents()) + 8*len(c.GetInt64Contents())
-	}
-	return int64(n)
 }
 
 // fill makes a request of a message. It shares the message's memory.

@@ -116,7 +116,7 @@ func startBehind(t testing.TB, names []string, change func(*serving.Options, *po
 		specs = append(specs, models.Spec{Name: name, Path: path})
 	}
 	o, p := serving.Defaults(), policy.Options{}
-	o.Poll = 0
+	o.Poll, o.Linger = 0, 0
 	o.Log = slog.New(slog.NewTextHandler(r.log, nil))
 	o.Access = o.Log
 	if change != nil {
@@ -140,7 +140,7 @@ func startBehind(t testing.TB, names []string, change func(*serving.Options, *po
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := serving.Listen("127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", security)
+	l, err := serving.Listen("127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", security, false)
 	if err != nil {
 		t.Fatal(err)
 	}

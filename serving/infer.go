@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc/mem"
+
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving/models"
 	"github.com/stoker-rl/stoker/serving/tensors"
@@ -18,16 +20,32 @@ import (
 // work is what a request needs while it is under way. It is used again.
 type work struct {
 	held     held
-	slot     bool    // it is one of the requests in flight
-	buffer   *[]byte // of body
+	stop     func()              // ends the wait for its body, by one of:
+	answer   http.ResponseWriter // of HTTP
+	cancel   func()              // of gRPC
+	slot     bool                // it is one of the requests in flight
+	buffer   *[]byte             // of body
 	body     []byte
-	end      [1]byte // where the end of a body is read
+	message  mem.BufferSlice // of gRPC
+	end      [1]byte         // where the end of a body is read
 	out      []byte
 	request  wire.Request
 	response wire.Response
 
 	version *models.Version
 	batch   *tensors.Batch
+}
+
+func newWork() any {
+	k := new(work)
+	k.stop = func() {
+		if k.answer != nil {
+			_ = http.NewResponseController(k.answer).SetReadDeadline(time.Unix(1, 0)) // its connection may be gone
+		} else {
+			k.cancel()
+		}
+	}
+	return k
 }
 
 // done gives back what infer took.

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // memory bounds what all requests hold together, in bytes, and how many bodies of one peer arrive at once. Where there
@@ -35,7 +34,7 @@ type held struct {
 	bytes          int64
 	from           *sender // nil unless its body arrives
 	older, younger *held
-	answer         http.ResponseWriter // nil where it has arrived
+	stop           func() // ends the wait for its body; nil where it has arrived
 	gaveWay        bool
 }
 
@@ -46,8 +45,8 @@ func newMemory(most int64, perPeer int) *memory {
 	return &memory{most: most, perPeer: perPeer, senders: map[netip.Addr]*sender{}}
 }
 
-// begin counts a body that arrives from an address in a buffer of n bytes, and is answered through w.
-func (m *memory) begin(h *held, address string, n int64, w http.ResponseWriter) error {
+// begin counts a body that arrives from an address in a buffer of n bytes; stop ends the wait for it.
+func (m *memory) begin(h *held, address string, n int64, stop func()) error {
 	who := peerOf(address)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +58,7 @@ func (m *memory) begin(h *held, address string, n int64, w http.ResponseWriter) 
 	if p == nil {
 		p = m.newSender(who)
 	}
-	*h = held{from: p, older: p.last, answer: w}
+	*h = held{from: p, older: p.last, stop: stop}
 	if p.last != nil {
 		p.last.younger = h
 	} else {
@@ -85,7 +84,7 @@ func (m *memory) newSender(address netip.Addr) *sender {
 
 // hold takes n more bytes for a request.
 func (m *memory) hold(h *held, n int64) error {
-	if h.answer == nil && h.bytes+n <= m.most { // it has arrived
+	if h.stop == nil && h.bytes+n <= m.most { // it has arrived
 		if m.used.Add(n) <= m.most {
 			h.bytes += n
 			return nil
@@ -145,7 +144,7 @@ var errGaveWay = failed(http.StatusRequestTimeout, "the body had not arrived whe
 func (m *memory) cut(h *held) {
 	m.remove(h)
 	m.used.Add(-h.bytes)
-	_ = http.NewResponseController(h.answer).SetReadDeadline(time.Unix(1, 0)) // it is none without connection, in tests
+	h.stop()
 	h.bytes, h.gaveWay = 0, true
 }
 
@@ -185,7 +184,7 @@ func (m *memory) arrived(h *held) error {
 	if h.from != nil {
 		m.remove(h)
 	}
-	h.answer = nil
+	h.stop = nil
 	return nil
 }
 
@@ -214,7 +213,7 @@ func (m *memory) release(h *held, n int64) {
 }
 
 func (m *memory) releaseAll(h *held) {
-	if h.answer != nil { // its body may still arrive
+	if h.stop != nil { // its body may still arrive
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if h.from != nil {

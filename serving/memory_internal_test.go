@@ -3,7 +3,6 @@ package serving
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -20,7 +19,7 @@ func TestMemory(t *testing.T) {
 		switch n := draw.IntN(10); {
 		case n < 4 || len(all) == 0:
 			h := &held{}
-			_ = m.begin(h, fmt.Sprintf("192.0.2.%d:%d", draw.IntN(9), n), 4096, httptest.NewRecorder())
+			_ = m.begin(h, fmt.Sprintf("192.0.2.%d:%d", draw.IntN(9), n), 4096, func() {})
 			all = append(all, h)
 		case n < 7:
 			if h := all[draw.IntN(len(all))]; m.hold(h, draw.Int64N(200_000)) != nil && !h.gaveWay {
@@ -84,7 +83,7 @@ func TestMeasuredBytes(t *testing.T) {
 
 func BenchmarkMemory(b *testing.B) {
 	m := newMemory(1<<20, 100)
-	w := httptest.NewRecorder()
+	w := func() {}
 	var h held
 	b.ReportAllocs()
 	for b.Loop() {

@@ -19,6 +19,8 @@ type Options struct {
 	// what is decoded of them. MaxArriving is how many bodies of one peer arrive at once; beyond it the oldest gives way.
 	MaxMemory   int64
 	MaxArriving int
+	// MaxConnections is how many connections a peer has at once; all peers together have at most four times as many.
+	MaxConnections int
 	// ReadTimeout is how long a request may take to arrive, Deadline how long its decision may take after that, Idle how
 	// long a connection is kept that says nothing.
 	ReadTimeout, Deadline, Idle time.Duration
@@ -37,9 +39,9 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Version: "devel", MaxBody: 8 << 20, MaxBatch: 4096, MaxInFlight: 1024,
-		MaxMemory: 128 << 20, MaxArriving: 256,
+		MaxMemory: 128 << 20, MaxArriving: 256, MaxConnections: 1024,
 		ReadTimeout: 10 * time.Second, Deadline: 2 * time.Second, Idle: 2 * time.Minute,
-		Grace: 20 * time.Second, Poll: time.Second,
+		Grace: 20 * time.Second, Linger: time.Second, Poll: time.Second,
 	}
 }
 
@@ -50,7 +52,8 @@ func (o *Options) check() error {
 	}{
 		{"the most bytes of a body", o.MaxBody < 1}, {"the most rows of a batch", o.MaxBatch < 1},
 		{"the requests in flight", o.MaxInFlight < 1}, {"the memory of all requests", o.MaxMemory < 1},
-		{"the bodies of a peer that arrive at once", o.MaxArriving < 1}, {"the time to read a request", o.ReadTimeout <= 0},
+		{"the bodies of a peer that arrive at once", o.MaxArriving < 1}, {"the connections of a peer", o.MaxConnections < 1},
+		{"the time to read a request", o.ReadTimeout <= 0},
 		{"the deadline", o.Deadline <= 0}, {"the idle time", o.Idle <= 0},
 	} {
 		if c.bad {

@@ -189,8 +189,9 @@ func (s *Security) listener(l net.Listener) net.Listener {
 	return l
 }
 
-// Listen opens the addresses; "" opens none. Without security all must be of this machine alone.
-func Listen(http, grpc, admin string, security *Security) (l Listeners, err error) {
+// Listen opens the addresses; "" opens none. Beyond this machine's loopback clients must show a certificate, or a token
+// over TLS. insecure lifts this but for admin, which then wants tokens or certificates at least.
+func Listen(http, grpc, admin string, security *Security, insecure bool) (l Listeners, err error) {
 	defer func() {
 		if err != nil {
 			l.Close()
@@ -203,10 +204,12 @@ func Listen(http, grpc, admin string, security *Security) (l Listeners, err erro
 		if a.address == "" {
 			continue
 		}
-		if security == nil {
-			if err := loopback(a.address); err != nil {
-				return l, fmt.Errorf("%s %s: %w", a.flag, a.address, err)
-			}
+		local, err := loopback(a.address)
+		if err == nil && !local {
+			err = security.beyond(insecure, a.to == &l.Admin)
+		}
+		if err != nil {
+			return l, fmt.Errorf("%s %s: %w", a.flag, a.address, err)
 		}
 		if *a.to, err = net.Listen("tcp", a.address); err != nil {
 			return l, fmt.Errorf("%s: %w", a.flag, err)
@@ -215,23 +218,74 @@ func Listen(http, grpc, admin string, security *Security) (l Listeners, err erro
 	return l, nil
 }
 
-// loopback returns an error unless an address is this machine's own.
-func loopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
-	ips, err := net.LookupIP(host)
-	if host == "" || err == nil && len(ips) == 0 {
-		ips = []net.IP{net.IPv4zero}
-	} else if err != nil {
-		return err
-	}
-	for _, ip := range ips {
-		if !ip.IsLoopback() {
-			return errors.New("without --tls-cert, --client-ca or --tokens only this machine may ask: want an address as " +
-				"127.0.0.1:8080, or one of these flags")
-		}
+// asks reports whether requests need a token or a certificate.
+func (s *Security) asks() bool { return s != nil && (s.tokens != nil || s.files.ClientCA != "") }
+
+// beyond is an error where others than this machine's own must not ask.
+func (s *Security) beyond(insecure, admin bool) error {
+	switch {
+	case admin && !s.asks():
+		return errors.New("beyond this machine load and unload need a credential: give --tokens or --client-ca")
+	case insecure:
+		return nil
+	case !s.asks():
+		return errors.New("only this machine may ask, since requests need no credential: want an address as 127.0.0.1:8080, " +
+			"--client-ca, --tokens with --tls-cert, or --insecure")
+	case s.config == nil:
+		return errors.New("tokens without TLS can be read on the way: give --tls-cert and --tls-key, or --insecure where " +
+			"something else encrypts, such as a proxy or a mesh")
 	}
 	return nil
+}
+
+// loopback reports whether an address is this machine's own.
+func loopback(address string) (bool, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return false, err
+	}
+	ips, err := net.LookupIP(host)
+	for _, ip := range ips {
+		if !ip.IsLoopback() {
+			return false, err
+		}
+	}
+	return len(ips) > 0, err
+}
+
+// guarded is a handler behind what is checked of every request. Where no credential is asked for, a page in a browser of
+// this machine must not ask: its Origin is another one, or its Host, where its name was bound to this machine's address.
+// On a server that stops, answers end their connection.
+func (s *Server) guarded(l net.Listener, next http.Handler) http.Handler {
+	local, _ := loopback(l.Addr().String())
+	named := local && !s.security.asks()
+	if !s.security.asks() {
+		origins := http.NewCrossOriginProtection()
+		origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			sendError(w, failed(http.StatusForbidden, "Origin: %q is another one than Host: %q", cut(r.Header.Get("Origin"), 128),
+				cut(r.Host, 128)))
+		}))
+		next = origins.Handler(next)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Of a chunked body net/http does not tell whether a Content-Length came too: RFC 9112, 6.1 ends such connections.
+		if s.stopping.Load() || len(r.TransferEncoding) > 0 {
+			w.Header().Set("Connection", "close")
+		}
+		if named && !ownName(r.Host) {
+			sendError(w, failed(http.StatusForbidden, "Host: %q is not this machine's, want localhost or 127.0.0.1 (or give "+
+				"--tokens)", cut(r.Host, 128)))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ownName reports whether a Host is of this machine alone: a name but localhost may be anybody's.
+func ownName(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }

@@ -178,14 +178,14 @@ func TestTLS(t *testing.T) {
 // Without security only loopback is bound, and half of it is refused.
 func TestOnlyLoopback(t *testing.T) {
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:80"} {
-		l, err := serving.Listen(address, "", "", nil)
+		l, err := serving.Listen(address, "", "", nil, false)
 		if err == nil || !strings.Contains(err.Error(), "only this machine may ask") {
 			t.Errorf("%s: %v", address, err)
 		}
 		l.Close()
 	}
 	for _, address := range []string{"127.0.0.1:0", "localhost:0", "[::1]:0"} {
-		if l, err := serving.Listen("", address, "", nil); err == nil {
+		if l, err := serving.Listen("", address, "", nil, false); err == nil {
 			l.Close()
 		} else if strings.Contains(err.Error(), "only this machine") {
 			t.Errorf("%s: %v", address, err)

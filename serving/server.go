@@ -11,11 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
 
 	"github.com/stoker-rl/stoker/serving/inference"
 	"github.com/stoker-rl/stoker/serving/models"
@@ -35,6 +32,7 @@ type Server struct {
 	memory   *memory
 	inFlight atomic.Int64
 	stopping atomic.Bool
+	peers    peers
 }
 
 // New returns a server of models. security may be nil: then it may be bound to loopback alone, see [Listen].
@@ -51,7 +49,7 @@ func New(set *models.Set, security *Security, o Options) (*Server, error) {
 	s := &Server{set: set, options: o, security: security, health: health.NewServer(),
 		memory: newMemory(o.MaxMemory, o.MaxArriving)}
 	s.metrics = newMetrics(set, s)
-	s.free.New = func() any { return new(work) }
+	s.free.New = newWork
 	for _, name := range set.Names() {
 		s.metrics.of(name)
 	}
@@ -110,26 +108,27 @@ func (l Listeners) Close() {
 // Run serves until ctx ends, then ends the requests under way. reload asks to load all files again.
 func (s *Server) Run(ctx context.Context, l Listeners, reload <-chan struct{}) error {
 	failing := make(chan error, 3)
-	web := s.httpServer(s.handler())
-	rpc := s.grpcServer()
 	var servers []*http.Server
-	serve := func(w *http.Server, l net.Listener) {
+	serve := func(l net.Listener, handler http.Handler) {
+		if l == nil {
+			return
+		}
+		w := s.httpServer(s.guarded(l, handler))
 		servers = append(servers, w)
 		go func() {
-			if err := w.Serve(s.security.listener(l)); !errors.Is(err, http.ErrServerClosed) {
+			if err := w.Serve(s.security.listener(s.bounded(l))); !errors.Is(err, http.ErrServerClosed) {
 				failing <- err
 			}
 		}()
 	}
-	if l.HTTP != nil {
-		serve(web, l.HTTP)
-	}
-	if l.Admin != nil {
-		serve(s.httpServer(s.adminHandler()), l.Admin)
-	}
+	streams, end := context.WithCancel(context.Background())
+	defer end()
+	serve(l.HTTP, s.handler())
+	serve(l.Admin, s.adminHandler())
+	rpc := s.grpcServer(streams)
 	if l.GRPC != nil {
 		go func() {
-			if err := rpc.Serve(l.GRPC); err != nil {
+			if err := rpc.Serve(s.bounded(l.GRPC)); err != nil {
 				failing <- err
 			}
 		}()
@@ -144,7 +143,7 @@ func (s *Server) Run(ctx context.Context, l Listeners, reload <-chan struct{}) e
 		return err
 	case <-ctx.Done():
 	}
-	return s.stop(servers, rpc)
+	return s.stop(servers, rpc, end)
 }
 
 // watch looks at files, and loads them again when it is asked to.
@@ -171,11 +170,12 @@ func (s *Server) watch(ctx context.Context, reload <-chan struct{}) {
 }
 
 // stop ends a server: not ready, Linger, then the requests under way within Grace.
-func (s *Server) stop(servers []*http.Server, rpc *grpc.Server) error {
+func (s *Server) stop(servers []*http.Server, rpc *grpc.Server, endStreams func()) error {
 	s.stopping.Store(true)
 	s.setHealth(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	s.options.Log.Info("stopping", "in_flight", s.inFlight.Load(), "linger", s.options.Linger, "grace", s.options.Grace)
 	time.Sleep(s.options.Linger)
+	endStreams()
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Grace)
 	defer cancel()
 	errs := make(chan error, len(servers)+1)
@@ -217,27 +217,10 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadTimeout: o.ReadTimeout, ReadHeaderTimeout: o.ReadTimeout, IdleTimeout: o.Idle,
 		WriteTimeout: o.ReadTimeout + o.Deadline + o.ReadTimeout, MaxHeaderBytes: 64 << 10, Protocols: &protocols,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: o.MaxArriving, MaxReceiveBufferPerStream: 64 << 10,
+			MaxReceiveBufferPerConnection: 256 << 10, SendPingTimeout: o.Idle, PingTimeout: o.ReadTimeout},
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
-}
-
-func (s *Server) grpcServer() *grpc.Server {
-	o := &s.options
-	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(int(o.MaxBody)), grpc.MaxConcurrentStreams(uint32(o.MaxInFlight)),
-		grpc.ConnectionTimeout(o.ReadTimeout), grpc.MaxHeaderListSize(64 << 10),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.Idle, Time: o.Idle, Timeout: o.ReadTimeout}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.WaitForHandlers(true),
-	}
-	if c := s.security.tlsConfig(); c != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(c)))
-	}
-	g := grpc.NewServer(options...)
-	inference.RegisterGRPCInferenceServiceServer(g, &calls{s: s})
-	grpc_health_v1.RegisterHealthServer(g, s.health)
-	reflection.Register(g)
-	return g
 }
 
 // enter takes a place among the requests in flight: those that have arrived.
@@ -262,10 +245,14 @@ func (s *Server) leave(k *work) {
 	}
 	freeBuffer(k.buffer)
 	k.buffer, k.body, k.slot = nil, nil, false
+	k.message.Free()
+	clear(k.message)
+	k.message = k.message[:0]
 	if cap(k.out) > mostOut {
 		k.out = nil
 	}
 	s.memory.releaseAll(&k.held)
+	k.answer, k.cancel = nil, nil
 	s.free.Put(k)
 }
 
@@ -289,7 +276,7 @@ func (s *Server) end(began time.Time, protocol, model string, k *work, peer stri
 	if err != nil {
 		level, why = slog.LevelWarn, about(err)
 	}
-	attrs := []slog.Attr{slog.String("protocol", protocol), slog.String("model", model), slog.Int("status", status),
+	attrs := []slog.Attr{slog.String("protocol", protocol), slog.String("model", cut(model, 128)), slog.Int("status", status),
 		slog.Int("rows", rows), slog.Duration("took", took), slog.String("peer", peer)}
 	if version != "" {
 		attrs = append(attrs, slog.String("version", version[:12]))

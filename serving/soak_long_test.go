@@ -142,7 +142,7 @@ func (s *soak) rude(i int) error {
 	}
 	defer c.Close()
 	_ = c.(*net.TCPConn).SetLinger(0) // leave with a reset
-	fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", faasconf, len(s.body))
+	fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", faasconf, len(s.body))
 	switch i % 3 {
 	case 0:
 		fmt.Fprint(c, s.body[:len(s.body)/2])

@@ -116,7 +116,7 @@ func (s *timed) begin(t *testing.T, address string, length int, part string) net
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", faasconf, length, part)
+	fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", faasconf, length, part)
 	synctest.Wait()
 	return c
 }
@@ -166,13 +166,13 @@ func TestStop(t *testing.T) {
 				c := s.begin(t, "192.0.2.1:1", len(s.body), s.body[:1])
 				s.stop()
 				synctest.Wait()
-				res, err := s.client.Get("http://x/v2/health/ready")
+				res, err := s.client.Get("http://localhost/v2/health/ready")
 				if err != nil || res.StatusCode != http.StatusServiceUnavailable {
 					t.Fatalf("ready while it stops: %v, %v", res, err)
 				}
 				res.Body.Close()
 				time.Sleep(11 * time.Second)
-				if res, err := s.client.Get("http://x/v2/health/ready"); err == nil {
+				if res, err := s.client.Get("http://localhost/v2/health/ready"); err == nil {
 					res.Body.Close()
 					t.Error("it listens after its linger time")
 				}
@@ -203,7 +203,7 @@ func TestWithheldBodies(t *testing.T) {
 		begun := time.Now()
 		ask := func(want int) {
 			t.Helper()
-			res, err := s.client.Post("http://x"+faasconf+"/infer", "application/json", strings.NewReader(s.body))
+			res, err := s.client.Post("http://localhost"+faasconf+"/infer", "application/json", strings.NewReader(s.body))
 			if err != nil || res.StatusCode != want {
 				t.Fatalf("an honest request got %v, %v", res, err)
 			}
@@ -227,7 +227,7 @@ func TestWithheldBodies(t *testing.T) {
 		ask(200)
 		withhold("192.0.2.1:1", 20, 200_000) // of the honest client's address
 		ask(200)
-		res, err := s.client.Get("http://x/metrics")
+		res, err := s.client.Get("http://localhost/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

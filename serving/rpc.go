@@ -1,0 +1,237 @@
+package serving
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-rl/stoker/serving/inference"
+	"github.com/stoker-rl/stoker/serving/wire"
+)
+
+// window is how much of a stream may arrive before it is read, and the most of a message of all calls but ModelInfer.
+const window = 64 << 10
+
+// grpcServer answers gRPC. streams ends the streams of health and reflection.
+func (s *Server) grpcServer(streams context.Context) *grpc.Server {
+	o := &s.options
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(window), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(16 * window),
+		grpc.MaxConcurrentStreams(uint32(o.MaxArriving)), grpc.MaxHeaderListSize(64 << 10),
+		grpc.ConnectionTimeout(o.ReadTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.Idle, Time: o.Idle, Timeout: o.ReadTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.WaitForHandlers(true),
+		grpc.InTapHandle(func(ctx context.Context, i *tap.Info) (context.Context, error) { return s.tapped(ctx, i, streams) }),
+	}
+	if c := s.security.tlsConfig(); c != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(c)))
+	}
+	g := grpc.NewServer(options...)
+	d := inference.GRPCInferenceService_ServiceDesc
+	d.Methods = append([]grpc.MethodDesc(nil), d.Methods...)
+	for i := range d.Methods {
+		if d.Methods[i].MethodName == "ModelInfer" {
+			d.Methods[i].Handler = func(srv any, ctx context.Context, _ func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+				return s.inferRPC(ctx)
+			}
+		}
+	}
+	g.RegisterService(&d, &calls{s: s})
+	grpc_health_v1.RegisterHealthServer(g, s.health)
+	reflection.Register(g)
+	return g
+}
+
+// openCalls need no token.
+var openCalls = map[string]bool{
+	grpc_health_v1.Health_Check_FullMethodName: true, grpc_health_v1.Health_Watch_FullMethodName: true,
+	inference.GRPCInferenceService_ServerLive_FullMethodName:  true,
+	inference.GRPCInferenceService_ServerReady_FullMethodName: true,
+}
+
+// cancelKey is the key in a stream's context of the function that ends it.
+type cancelKey struct{}
+
+// tapped checks the token of a stream before any of its message is read. Streams of other calls than ModelInfer, whose
+// messages are small, count with the window's bytes until they end.
+func (s *Server) tapped(ctx context.Context, i *tap.Info, streams context.Context) (context.Context, error) {
+	if !openCalls[i.FullMethodName] && s.security != nil && s.security.tokens != nil {
+		if err := s.security.allow(strings.Join(i.Header.Get("authorization"), ",")); err != nil {
+			return nil, grpcError(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	if i.FullMethodName == inference.GRPCInferenceService_ModelInfer_FullMethodName {
+		return context.WithValue(ctx, cancelKey{}, cancel), nil
+	}
+	h := new(held)
+	if err := s.memory.begin(h, peerAddress(ctx), window, cancel); err != nil {
+		s.memory.releaseAll(h)
+		cancel()
+		return nil, grpcError(err)
+	}
+	var release func() bool
+	if i.FullMethodName == grpc_health_v1.Health_Watch_FullMethodName || strings.HasPrefix(i.FullMethodName, "/grpc.refl") {
+		release = context.AfterFunc(streams, cancel)
+	} else {
+		release = time.AfterFunc(s.options.ReadTimeout+s.options.Deadline, cancel).Stop
+	}
+	context.AfterFunc(ctx, func() {
+		release()
+		s.memory.releaseAll(h)
+	})
+	return ctx, nil
+}
+
+func peerAddress(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok {
+		return p.Addr.String()
+	}
+	return ""
+}
+
+// inferRPC reads a call of ModelInfer, decides and answers.
+func (s *Server) inferRPC(ctx context.Context) (*inference.ModelInferResponse, error) {
+	t := s.begin()
+	k := s.free.Get().(*work)
+	defer s.leave(k)
+	var in inference.ModelInferRequest
+	var out *inference.ModelInferResponse
+	address := peerAddress(ctx)
+	err := s.readMessage(ctx, k, address)
+	if err == nil {
+		err = s.enter(k)
+	}
+	if err == nil {
+		out, err = s.inferMessage(ctx, k, &in)
+	}
+	s.end(t, "grpc", in.ModelName, k, address, err)
+	return out, grpcError(err)
+}
+
+// stream is what grpc-go's stream has, and its public interface has not: a message is read in pieces, each after there
+// is room for it. Its decoder reads a message whole before a program knows how long it is. TestGRPC fails where a later
+// grpc-go has it no more.
+type stream interface {
+	ReadMessageHeader(header []byte) error
+	Read(n int) (mem.BufferSlice, error)
+	RecvCompress() string
+}
+
+// prefix is the length of what stands before a message: whether it is compressed, and how long it is.
+const prefix = 5
+
+// readMessage reads a message of at most MaxBody bytes within what requests may hold.
+func (s *Server) readMessage(ctx context.Context, k *work, address string) error {
+	in, ok := grpc.ServerTransportStreamFromContext(ctx).(stream)
+	if !ok {
+		return failed(http.StatusInternalServerError, "this grpc-go has no stream that is read in pieces")
+	}
+	k.cancel = ctx.Value(cancelKey{}).(context.CancelFunc)
+	if err := s.memory.begin(&k.held, address, 0, k.stop); err != nil {
+		return err
+	}
+	var late bool
+	timer := time.AfterFunc(s.options.ReadTimeout, k.cancel)
+	err := s.pieces(k, in)
+	if !timer.Stop() {
+		late = true
+	}
+	if err == nil {
+		return s.memory.arrived(&k.held)
+	}
+	var f *failure
+	switch {
+	case late:
+		err = failed(http.StatusRequestTimeout, "the message did not arrive within %v: %d bytes of it did",
+			s.options.ReadTimeout, k.message.Len())
+	case !errors.As(err, &f):
+		err = &failure{statusGone, err}
+	}
+	return s.memory.late(&k.held, err)
+}
+
+// pieces reads the pieces of a message. Each holds as much as arrives before it is read, and four times the one before.
+func (s *Server) pieces(k *work, in stream) error {
+	var header [prefix]byte
+	if err := in.ReadMessageHeader(header[:]); err != nil {
+		return err
+	}
+	left := int64(binary.BigEndian.Uint32(header[1:]))
+	switch {
+	case header[0] != 0:
+		return failed(http.StatusUnsupportedMediaType, "grpc-encoding: %q is not supported, send messages as they are",
+			cut(in.RecvCompress(), 64))
+	case left > s.options.MaxBody:
+		return failed(http.StatusRequestEntityTooLarge, "the message has %d bytes, want at most %d", left, s.options.MaxBody)
+	}
+	for size := int64(window); left > 0; size *= stepRatio {
+		n := min(left, size)
+		if err := s.memory.hold(&k.held, n); err != nil {
+			return err
+		}
+		piece, err := in.Read(int(n))
+		if err != nil {
+			return err
+		}
+		k.message = append(k.message, piece...)
+		left -= n
+	}
+	return nil
+}
+
+// inferMessage decodes a message, decides and makes the answer. What decoding allocates is counted before.
+func (s *Server) inferMessage(ctx context.Context, k *work, in *inference.ModelInferRequest) (*inference.ModelInferResponse,
+	error) {
+	var message []byte
+	if len(k.message) == 1 {
+		message = k.message[0].ReadOnlyData()
+	} else if n := int64(k.message.Len()); n > 0 {
+		if err := s.memory.hold(&k.held, roomFor(n)); err != nil {
+			return nil, err
+		}
+		k.buffer = newBuffer(n)
+		k.body = (*k.buffer)[:n]
+		k.message.CopyTo(k.body)
+		message = k.body
+	}
+	n, err := wire.MessageBytes(message)
+	if err != nil {
+		return nil, badRequest(err)
+	}
+	if err := s.memory.hold(&k.held, n); err != nil {
+		return nil, err
+	}
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(message, in); err != nil {
+		return nil, badRequest(err)
+	}
+	if err := fill(&k.request, in); err != nil {
+		return nil, err
+	}
+	if err := s.infer(ctx, k, in.ModelName, in.ModelVersion); err != nil {
+		return nil, err
+	}
+	return answer(&k.response, len(in.RawInputContents) > 0), nil
+}
+
+func grpcError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return status.Error(codeOf(statusOf(err)), about(err))
+}
