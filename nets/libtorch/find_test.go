@@ -130,6 +130,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{Options{From: FromFolder}, "LIBTORCH"},
 		{Options{Release: "newest"}, `"newest" is no release number`},
 	} {
+		c.o.Cache = t.TempDir() // where neither HOME nor XDG_CACHE_HOME is set
 		_, err := c.o.filled()
 		wantError(t, err, c.says)
 		_, err = Ensure(context.Background(), c.o, nil)

@@ -29,7 +29,7 @@ func MessageBytes(message []byte) (int64, error) {
 		if counts[n]++; counts[n] > maxInputs {
 			return fmt.Errorf("the message has more than %d inputs, outputs or parameters of a kind", maxInputs)
 		}
-		params := 0
+		params, sizes := 0, 0
 		param := func() error {
 			if total, params = total+each, params+1; params > maxInputs {
 				return fmt.Errorf("more than %d parameters", maxInputs)
@@ -49,8 +49,9 @@ func MessageBytes(message []byte) (int64, error) {
 		}
 		return at(fields(value, func(n protowire.Number, value []byte) error {
 			switch n {
-			case inputShape: // a size has a byte at least
-				if total += 16 * int64(max(1, len(value))); len(value) > 10*8 {
+			case inputShape: // a size has one to ten bytes
+				n := max(1, len(value))
+				if total, sizes = total+16*int64(n), sizes+n; sizes > 10*8 {
 					return errors.New("shape has more than 8 sizes")
 				}
 			case inputParams:

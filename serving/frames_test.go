@@ -1,0 +1,80 @@
+package serving_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// preface begins a connection of HTTP/2, and reads what the server sends.
+func preface(t testing.TB, c net.Conn) *http2.Framer {
+	t.Helper()
+	if _, err := io.WriteString(c, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	f := http2.NewFramer(c, c)
+	if err := f.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func headers(method, path string) []byte {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	for _, h := range [][2]string{{":method", method}, {":scheme", "http"}, {":path", path}, {":authority", "localhost"},
+		{"content-type", "application/grpc"}, {"te", "trailers"}} {
+		_ = e.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}) // into memory
+	}
+	return b.Bytes()
+}
+
+// withhold announces a message of 8 MB, sends n bytes of it, and returns when the server has read them.
+func withhold(t testing.TB, c net.Conn, path string, n int) {
+	t.Helper()
+	f := preface(t, c)
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers("POST", path), EndHeaders: true}); err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, n)
+	binary.BigEndian.PutUint32(data[1:], 8<<20)
+	for len(data) > 0 {
+		part := data[:min(len(data), 16<<10)]
+		if err := f.WriteData(1, false, part); err != nil {
+			t.Fatal(err)
+		}
+		data = data[len(part):]
+	}
+	if err := f.WritePing(false, [8]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, ok := frame.(*http2.PingFrame); ok && p.IsAck() {
+			return
+		}
+	}
+}
+
+// reset opens streams and ends them at once, until the server closes the connection or n are over.
+func reset(t testing.TB, c net.Conn, path string, n int) {
+	t.Helper()
+	f := preface(t, c)
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	block := headers("GET", path)
+	for i := range n {
+		id := uint32(2*i + 1)
+		if f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true, EndStream: true}) != nil ||
+			f.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
+			return // it has closed it
+		}
+	}
+}
