@@ -53,6 +53,9 @@ type Request struct {
 	// sequence with it.
 	Sequence   string
 	Begin, End bool
+	// From is who asks, such as a client's address: where there is no room for another sequence, the oldest idle one of
+	// who has most gives way to one of who has fewer.
+	From string
 	// Shadow receives, in shadow mode, what the policy would do, zeros where it would not decide; nil where nobody asks.
 	Shadow *envs.Action
 }

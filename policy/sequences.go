@@ -15,6 +15,7 @@ type sequence struct {
 	err          error       // why they could not be made
 	used         time.Time   // guarded by the policy's lock
 	inside       int         // calls that hold it or wait for it
+	from         string      // who began it
 }
 
 const (
@@ -40,12 +41,12 @@ func (p *Policy) sequence(r *Request) (*sequence, error) {
 	if len(p.sequences) >= most {
 		p.expire(time.Now())
 	}
-	if len(p.sequences) >= most {
+	if len(p.sequences) >= most && !p.giveWay(r.From) {
 		p.mu.Unlock()
 		return nil, fmt.Errorf("policy: sequence %q: %w: %d sequences are in use, the most there can be; end those that are "+
 			"over, or open the policy with more", r.Sequence, ErrBusy, most)
 	}
-	s := &sequence{inside: 1, used: time.Now()}
+	s := &sequence{inside: 1, used: time.Now(), from: r.From}
 	s.mu.Lock() // others wait until it is made
 	p.sequences[r.Sequence] = s
 	p.mu.Unlock()
@@ -82,6 +83,33 @@ func (p *Policy) expire(now time.Time) {
 			delete(p.sequences, id)
 		}
 	}
+}
+
+// giveWay removes the oldest idle sequence of who has most, where these are at least two more than the asker's.
+func (p *Policy) giveWay(asker string) bool {
+	count, most := map[string]int{}, asker
+	for _, s := range p.sequences {
+		count[s.from]++
+	}
+	for from, n := range count {
+		if n > count[most] || n == count[most] && from < most {
+			most = from
+		}
+	}
+	if count[most] < count[asker]+2 {
+		return false
+	}
+	var oldest *sequence
+	var name string
+	for id, s := range p.sequences {
+		if s.from == most && s.inside == 0 && (oldest == nil || s.used.Before(oldest.used)) {
+			oldest, name = s, id
+		}
+	}
+	if oldest != nil {
+		delete(p.sequences, name)
+	}
+	return oldest != nil
 }
 
 // Sequences is how many sequences are kept.

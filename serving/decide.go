@@ -45,7 +45,7 @@ func (s *Server) decideBody(ctx context.Context, k *work, w http.ResponseWriter,
 	ctx, cancel := s.within(ctx, &c)
 	defer cancel()
 	d, done, err := v.DecideMeasured(ctx, k.body, policy.Request{At: c.observed, Sequence: c.sequence, Begin: c.start,
-		End: c.end})
+		End: c.end, From: k.asker(&c)})
 	if err == nil {
 		err = s.late(ctx)
 	}

@@ -23,6 +23,7 @@ type work struct {
 	stop     func()              // ends the wait for its body, by one of:
 	answer   http.ResponseWriter // of HTTP
 	cancel   func()              // of gRPC
+	from     string              // the address of who asks
 	slot     bool                // it is one of the requests in flight
 	buffer   *[]byte             // of body
 	body     []byte
@@ -46,6 +47,14 @@ func newWork() any {
 		}
 	}
 	return k
+}
+
+// asker is who asks, where sequences need it.
+func (w *work) asker(c *call) string {
+	if c.sequence == "" {
+		return ""
+	}
+	return peerOf(w.from).String()
 }
 
 // done gives back what infer took.
@@ -162,7 +171,7 @@ func (s *Server) infer(ctx context.Context, w *work, model, version string) (err
 	var sum tally
 	for i := range w.batch.N {
 		r := policy.Request{Seen: w.batch.Seen(i), Out: w.batch.Action(i), At: c.observed, Sequence: c.sequence,
-			Begin: c.start, End: c.end}
+			Begin: c.start, End: c.end, From: w.asker(&c)}
 		d, err := s.Decide(ctx, v, r)
 		if err != nil {
 			return err

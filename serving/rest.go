@@ -130,6 +130,7 @@ func (s *Server) decideREST(w http.ResponseWriter, r *http.Request,
 	t := s.begin()
 	k := s.free.Get().(*work)
 	defer s.leave(k)
+	k.from = r.RemoteAddr
 	err := s.readBody(k, w, r)
 	if err != nil { // what is left of the body is not waited for
 		w.Header().Set("Connection", "close")
@@ -140,7 +141,7 @@ func (s *Server) decideREST(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		sendError(w, err)
 	}
-	s.end(t, "http", model, k, r.RemoteAddr, err)
+	s.end(t, "http", model, k, err)
 }
 
 // inferBody parses, decides and answers.

@@ -112,15 +112,15 @@ func (s *Server) inferRPC(ctx context.Context) (*inference.ModelInferResponse, e
 	defer s.leave(k)
 	var in inference.ModelInferRequest
 	var out *inference.ModelInferResponse
-	address := peerAddress(ctx)
-	err := s.readMessage(ctx, k, address)
+	k.from = peerAddress(ctx)
+	err := s.readMessage(ctx, k)
 	if err == nil {
 		err = s.enter(k)
 	}
 	if err == nil {
 		out, err = s.inferMessage(ctx, k, &in)
 	}
-	s.end(t, "grpc", in.ModelName, k, address, err)
+	s.end(t, "grpc", in.ModelName, k, err)
 	return out, grpcError(err)
 }
 
@@ -137,13 +137,13 @@ type stream interface {
 const prefix = 5
 
 // readMessage reads a message of at most MaxBody bytes within what requests may hold.
-func (s *Server) readMessage(ctx context.Context, k *work, address string) error {
+func (s *Server) readMessage(ctx context.Context, k *work) error {
 	in, ok := grpc.ServerTransportStreamFromContext(ctx).(stream)
 	if !ok {
 		return failed(http.StatusInternalServerError, "this grpc-go has no stream that is read in pieces")
 	}
 	k.cancel = ctx.Value(cancelKey{}).(context.CancelFunc)
-	if err := s.memory.begin(&k.held, address, 0, k.stop); err != nil {
+	if err := s.memory.begin(&k.held, k.from, 0, k.stop); err != nil {
 		return err
 	}
 	var late bool

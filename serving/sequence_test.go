@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 )
@@ -84,5 +85,36 @@ func TestStale(t *testing.T) {
 	}
 	if m := r.scrape(t); !strings.Contains(m, `stoker_fallbacks_total{model="faasconf",reason="stale"} 3`) {
 		t.Error("metrics do not count stale observations")
+	}
+}
+
+// The sequences of a client that has most give way to those of one that has none, the oldest first; nobody has more than
+// a fair share while others ask.
+func TestSequencesOfPeers(t *testing.T) {
+	p, err := policy.OpenBytes(bundleOf(t, "faasconf"), policy.Options{Shadow: true, NoGuard: true, Sequences: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, all := seen(t, "faasconf")
+	out := envs.NewAction(p.Spec())
+	ask := func(from string, n int) error {
+		_, err := p.DecideFor(t.Context(), policy.Request{Seen: all[0], Out: out, Sequence: fmt.Sprint(from, n), From: from})
+		return err
+	}
+	for n := range 11 {
+		if err := ask("stranger", n); (err == nil) != (n < 10) {
+			t.Errorf("sequence %d of one client: %v", n, err)
+		}
+	}
+	for n := range 6 {
+		if err := ask("honest", n); (err == nil) != (n < 5) {
+			t.Errorf("sequence %d of another client: %v", n, err)
+		}
+	}
+	if err := ask("stranger", 20); err == nil {
+		t.Error("the first client got more than its share")
+	}
+	if err := ask("third", 0); err != nil || p.Sequences() != 10 {
+		t.Errorf("a third client: %v, %d sequences", err, p.Sequences())
 	}
 }

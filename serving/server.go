@@ -259,7 +259,7 @@ func (s *Server) leave(k *work) {
 func (s *Server) begin() time.Time { return time.Now() }
 
 // end counts a request and writes its line of the access log.
-func (s *Server) end(began time.Time, protocol, model string, k *work, peer string, err error) {
+func (s *Server) end(began time.Time, protocol, model string, k *work, err error) {
 	took, status, known := time.Since(began), statusOf(err), ""
 	version, rows := "", 0
 	if k.version != nil {
@@ -277,7 +277,7 @@ func (s *Server) end(began time.Time, protocol, model string, k *work, peer stri
 		level, why = slog.LevelWarn, about(err)
 	}
 	attrs := []slog.Attr{slog.String("protocol", protocol), slog.String("model", cut(model, 128)), slog.Int("status", status),
-		slog.Int("rows", rows), slog.Duration("took", took), slog.String("peer", peer)}
+		slog.Int("rows", rows), slog.Duration("took", took), slog.String("peer", k.from)}
 	if version != "" {
 		attrs = append(attrs, slog.String("version", version[:12]))
 	}
