@@ -78,3 +78,38 @@ func reset(t testing.TB, c net.Conn, path string, n int) {
 		}
 	}
 }
+
+// pour announces a message of 8 MB and sends n bytes of it as fast as the server gives room.
+func pour(t testing.TB, c net.Conn, path string, n int) {
+	t.Helper()
+	f := preface(t, c)
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers("POST", path), EndHeaders: true}); err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, n)
+	binary.BigEndian.PutUint32(data[1:], 8<<20-5)
+	stream, connection := 64<<10-1, 64<<10-1
+	for len(data) > 0 {
+		for stream == 0 || connection == 0 {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return // the server has ended it
+			}
+			switch frame := frame.(type) {
+			case *http2.WindowUpdateFrame:
+				if frame.StreamID == 0 {
+					connection += int(frame.Increment)
+				} else {
+					stream += int(frame.Increment)
+				}
+			case *http2.HeadersFrame, *http2.RSTStreamFrame, *http2.GoAwayFrame:
+				return
+			}
+		}
+		part := data[:min(len(data), 16<<10, stream, connection)]
+		if f.WriteData(1, false, part) != nil {
+			return
+		}
+		data, stream, connection = data[len(part):], stream-len(part), connection-len(part)
+	}
+}
