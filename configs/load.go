@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -97,9 +98,26 @@ func Load(path string, sets []string, t Catalog) (*Experiment, error) {
 	return Parse(path, b, sets, t)
 }
 
+// maxBytes bounds a file of YAML, which takes some fifty times its size when it is parsed.
+const maxBytes = 4 << 20
+
+// readFile is os.ReadFile for files of at most maxBytes. It stops reading there: a pipe or a device may have no end.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if len(b) > maxBytes {
+		return nil, fmt.Errorf("%s has more than %d MiB (%d bytes), want a file of at most that", path, maxBytes>>20, maxBytes)
+	}
+	return b, err
+}
+
 // Read returns the text that Load parses.
 func Read(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if info, e := os.Stat(path); e == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder, want a configuration's file", path)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -197,6 +199,36 @@ func TestAliases(t *testing.T) {
 	a, r := e.Agent.Config.(*pond), e.Eval.Rivals[0].Config.(*pond)
 	if len(a.Fish) != 2 || a.Depth != 9 || len(r.Fish) != 2 || r.Depth != 2 {
 		t.Errorf("agent %+v, rival %+v", a, r)
+	}
+}
+
+// A file that is too large is refused before it is read whole: the sparse one here would have 1 TB.
+func TestLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large.yaml")
+	for size, want := range map[int64]string{maxBytes: "", maxBytes + 1: "large.yaml has more than 4 MiB (4194304 bytes)",
+		1 << 40: "large.yaml has more than 4 MiB"} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, size); err != nil {
+			t.Skip(err) // the file system has no such files
+		}
+		b, err := Read(path)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || len(b) > maxBytes {
+			t.Errorf("%d bytes: read %d, %v; want %q", size, len(b), err, want)
+		}
+		if want == "" {
+			continue
+		}
+		for name, read := range map[string]func(string) error{
+			"application": func(p string) error { _, err := ReadApp(p); return err },
+			"load":        func(p string) error { _, err := ReadLoad(p); return err },
+			"steps":       func(p string) error { _, err := ReadSteps(p); return err },
+		} {
+			if err := read(path); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %d bytes: %v, want %q", name, size, err, want)
+			}
+		}
 	}
 }
 
