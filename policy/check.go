@@ -102,6 +102,23 @@ func (p *Policy) checkMask(kind int, o *envs.KindObservation) error {
 	return nil
 }
 
+// checkLegal refuses an observation from which no first choice can be told: with a legality table that its features
+// contradict, neither the policy nor its fallback could decide.
+func (p *Policy) checkLegal(w *worker, seen *envs.Observation) error {
+	for i := range p.spec.Kinds {
+		k, o := &p.spec.Kinds[i], &seen.Kinds[i]
+		for j, active := range o.Active {
+			if k.MaskAfter == nil || !active || p.choices[i][0] == 0 {
+				continue
+			}
+			if err := k.MaskAfter(o, j, nil, w.mask[:p.choices[i][0]]); err != nil {
+				return fmt.Errorf("kind %q: %s: %w", k.Name, agentName(k, j), err)
+			}
+		}
+	}
+	return nil
+}
+
 // agentName names an agent by its number, and its name where it has one.
 func agentName(k *envs.Kind, i int) string {
 	if i < len(k.Names) {

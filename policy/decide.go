@@ -22,7 +22,7 @@ const (
 const rounding = 1e-3
 
 // ErrInput marks errors of the caller: an observation or action of another shape, an active agent without a legal
-// choice, an edge between nodes that are not there.
+// choice, an edge between nodes that are not there, features and a legality table that contradict each other.
 var ErrInput = errors.New("wrong input")
 
 // ErrBusy marks errors for want of room, such as of sequences: the same call may succeed later.
@@ -89,6 +89,10 @@ func (p *Policy) DecideFor(ctx context.Context, r Request) (Decision, error) {
 		return Decision{}, err
 	}
 	defer p.put(w) // also where a policy of a program's own panics
+	if err := p.checkLegal(w, r.Seen); err != nil {
+		p.counts.refused.Add(1)
+		return Decision{}, fmt.Errorf("policy: %w: observation: %w", ErrInput, err)
+	}
 	return p.decide(w, s, &r)
 }
 

@@ -176,6 +176,10 @@ func TestWrongInput(t *testing.T) {
 			g := o.Kinds[0].Graphs[0]
 			g.Edges[0].Len, g.Edges[0].From[0] = 1, 1000
 		},
+		"waiting is 1 for the first 0, want": func(o *envs.Observation, _ *envs.Action) {
+			clear(o.Kinds[0].Graphs[0].Nodes[2].Features)
+			o.Kinds[0].Legal[0] = 1
+		},
 		"no legal choice in component 0":     func(o *envs.Observation, _ *envs.Action) { clear(o.Kinds[0].Mask) },
 		"action: kind \"scheduler\" has 2 n": func(_ *envs.Observation, a *envs.Action) { a.Kinds[0] = a.Kinds[0][:2] },
 	} {

@@ -81,7 +81,7 @@ func tensorsJSON(t *testing.T, all []onnx.Tensor) string {
 	return string(b)
 }
 
-// Graphs that are none, and tables that contradict themselves, are refused with the place.
+// Graphs that are none, and tables that contradict themselves or the features, are refused with the place.
 func TestBadGraphs(t *testing.T) {
 	const name = "gnn-placement"
 	r := start(t, []string{name}, nil, serving.Files{})
@@ -127,6 +127,20 @@ func TestBadGraphs(t *testing.T) {
 		},
 		`"legal.invocation": data[0] is false, the table of node says true`: func(all []onnx.Tensor) []onnx.Tensor {
 			find(all, "legal.invocation").Bools[0] = false
+			return all
+		},
+		`node.invocation: waiting is 1 for the first 0, want it for the first`: func(all []onnx.Tensor) []onnx.Tensor {
+			for i := range all {
+				for j := range all[i].Floats {
+					all[i].Floats[j] = 0.1
+				}
+			}
+			return all
+		},
+		`node.invocation: waiting is 1 for the first 128, want at most 64`: func(all []onnx.Tensor) []onnx.Tensor {
+			n := find(all, "node.invocation")
+			n.Shape[0] = 128
+			n.Floats = slices.Repeat([]float32{1}, 128*n.Shape[1])
 			return all
 		},
 		`"legal.node" is missing`: func(all []onnx.Tensor) []onnx.Tensor {

@@ -143,14 +143,22 @@ func (l *Layout) Runs(invocation, node []float32, amount int, warm bool, local f
 	return t
 }
 
-// MaskAfter is the [envs.Kind]'s. It reads the legality table.
+// MaskAfter is the [envs.Kind]'s. It reads the legality table, and refuses one that lets an invocation be started that
+// does not wait: rules, which read the features, would not start it where they must start one.
 func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
 	table := obs.Legal[agent*l.Window*l.Nodes : (agent+1)*l.Window*l.Nodes]
 	clear(mask)
 	if len(partial) == 0 {
-		some := false
+		some, waiting := false, l.Waiting(obs.Graphs[agent])
+		if waiting > l.Window {
+			return fmt.Errorf("%s: node.invocation: waiting is 1 for the first %d, want at most %d", ID, waiting, l.Window)
+		}
 		for i := range l.Window {
 			mask[i] = slices.Max(table[i*l.Nodes:(i+1)*l.Nodes]) > 0
+			if mask[i] && i >= waiting {
+				return fmt.Errorf("%s: node.invocation: waiting is 1 for the first %d, want it for the first %d at least: the "+
+					"legality table lets number %d be started", ID, waiting, i+1, i)
+			}
 			some = some || mask[i]
 		}
 		mask[l.Wait()] = l.Hold || !some
