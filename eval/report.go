@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
@@ -90,7 +91,7 @@ func writeReport(dir string, s *Summary) error {
 	if err := t.Execute(&b, r); err != nil {
 		return fmt.Errorf("%s: %w", ReportFile, err)
 	}
-	return os.WriteFile(filepath.Join(dir, ReportFile), b.Bytes(), 0o666)
+	return durable.WriteFile(durable.OS{}, filepath.Join(dir, ReportFile), b.Bytes())
 }
 
 func newReport(dir string, s *Summary) (*report, error) {

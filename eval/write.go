@@ -40,6 +40,14 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) (err error) {
 	if err := writeAll(beside, p, s, curves); err != nil {
 		return err
 	}
+	b, err := table.JSON(s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", SummaryFile, err)
+	}
+	whole := filepath.Join(beside, SummaryFile)
+	if err := durable.WriteFile(durable.OS{}, whole, b); err != nil {
+		return err
+	}
 	if err := removeOld(dir); err != nil {
 		return err
 	}
@@ -48,15 +56,14 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) (err error) {
 		return err
 	}
 	for _, f := range files {
+		if f.Name() == SummaryFile {
+			continue
+		}
 		if err := os.Rename(filepath.Join(beside, f.Name()), filepath.Join(dir, f.Name())); err != nil {
 			return err
 		}
 	}
-	b, err := table.JSON(s)
-	if err != nil {
-		return fmt.Errorf("%s: %w", SummaryFile, err)
-	}
-	return durable.WriteFile(durable.OS{}, filepath.Join(dir, SummaryFile), b)
+	return os.Rename(whole, filepath.Join(dir, SummaryFile))
 }
 
 // writeAll writes all but eval.json: data first, then the figures drawn from the data, then the pages.
@@ -67,7 +74,7 @@ func writeAll(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := newPainter(dir, s).drawAll(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, TableFile), []byte(Markdown(s)), 0o666); err != nil {
+	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, TableFile), []byte(Markdown(s))); err != nil {
 		return err
 	}
 	return writeReport(dir, s)

@@ -262,6 +262,19 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
+// An evaluation that fails midway leaves the old one as it was, and nothing unfinished.
+func TestKeepsOld(t *testing.T) {
+	dir, p, s := writtenSmall(t)
+	old, broken := files(t, dir), *s
+	broken.Metrics = append(slices.Clone(s.Metrics), Metric{Name: "nowhere"})
+	if err := Write(dir, p, &broken, nil); err == nil {
+		t.Error("no error, want one of a metric that was not measured")
+	}
+	if !maps.Equal(files(t, dir), old) {
+		t.Error("the old evaluation was changed")
+	}
+}
+
 // A new evaluation in an old one's folder leaves nothing of the old: neither figures nor data that it has not, nor a
 // damaged eval.json.
 func TestRewrite(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/table"
 )
 
@@ -30,7 +31,7 @@ func Write(dir string, e *Explanation) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, File), b, 0o666); err != nil {
+	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, File), b); err != nil {
 		return nil, err
 	}
 	files := []string{File}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -26,7 +27,7 @@ func (b *Board) Write(dir string) ([]string, error) {
 	}
 	text, err := table.JSON(b)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, JSONFile), text, 0o666)
+		err = durable.WriteFile(durable.OS{}, filepath.Join(dir, JSONFile), text)
 	}
 	if err = errors.Join(err, table.WriteFile(dir, CSVFile, b.rows())); err != nil {
 		return nil, err

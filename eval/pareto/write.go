@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -34,7 +35,7 @@ func Write(dir string, r *Result) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, files[0]), b, 0o666); err != nil {
+	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
 		return nil, err
 	}
 	drawn, err := r.figure().Save(dir, "frontier")

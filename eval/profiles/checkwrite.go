@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -22,7 +23,7 @@ func WriteCheck(dir string, c *Checked) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, files[0]), b, 0o666); err != nil {
+	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
 		return nil, err
 	}
 	if err := table.WriteFile(dir, files[1], CheckTable(c)); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -34,7 +35,7 @@ func WriteLaws(dir string, r *LawsResult) ([]string, error) {
 		return nil, err
 	}
 	for i, text := range [][]byte{[]byte(r.YAML()), b} {
-		if err := os.WriteFile(filepath.Join(dir, files[i]), text, 0o666); err != nil {
+		if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[i]), text); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -96,7 +97,7 @@ func Write(dir string, r *Result) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, files[0]), b, 0o666); err != nil {
+	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
 		return nil, err
 	}
 	for name, f := range map[string]*chart.Figure{"profile": r.laws(), "profile_errors": r.errors()} {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
 // WriteFile writes a CSV file, the first row of which is its head. With no other row there is nothing to write, and an
@@ -26,7 +28,7 @@ func WriteFile(dir, name string, rows [][]string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return os.WriteFile(path, b, 0o666)
+	return durable.WriteFile(durable.OS{}, path, b)
 }
 
 // File is a CSV file read back: its columns by name.

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -59,7 +60,7 @@ func Write(dir string, r *Report) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, jsonFile), b, 0o666)
+	return durable.WriteFile(durable.OS{}, filepath.Join(dir, jsonFile), b)
 }
 
 func (r *Report) rateRows() [][]string {

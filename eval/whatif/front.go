@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,15 +72,7 @@ func (f *Front) Plot(file string, r *Result) (string, error) {
 	if err := f.WriteCSV(data); err != nil {
 		return "", err
 	}
-	out, err := os.Create(file)
-	if err != nil {
-		return "", err
-	}
-	err = formats[filepath.Ext(file)](f.figure(r), out)
-	if e := out.Close(); err == nil {
-		err = e
-	}
-	return data, err
+	return data, chart.WriteFile(file, func(w io.Writer) error { return formats[filepath.Ext(file)](f.figure(r), w) })
 }
 
 func (f *Front) figure(r *Result) *chart.Figure {

@@ -3,8 +3,10 @@ package chart
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"image/color"
 	"image/png"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -202,6 +204,24 @@ func TestSave(t *testing.T) {
 	var out bytes.Buffer
 	if err := (&Figure{Title: "nothing"}).PNG(&out, 60); err != nil {
 		t.Error(err)
+	}
+}
+
+// A writer that fails midway leaves the old file, and no other.
+func TestWriteFile(t *testing.T) {
+	path, full := filepath.Join(t.TempDir(), "all.png"), errors.New("the disk is full")
+	for _, fails := range []error{nil, full} {
+		err := WriteFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, "of "+fmt.Sprint(fails))
+			return errors.Join(err, fails)
+		})
+		if !errors.Is(err, fails) {
+			t.Errorf("error is %v, want %v", err, fails)
+		}
+		b, err := os.ReadFile(path)
+		if list, _ := os.ReadDir(filepath.Dir(path)); string(b) != "of <nil>" || len(list) != 1 {
+			t.Errorf("the file has %q (%v) beside %v, want the first text alone", b, err, list)
+		}
 	}
 }
 

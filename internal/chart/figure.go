@@ -81,9 +81,9 @@ func (f *Figure) SVG(w io.Writer) error {
 func (f *Figure) Save(dir, name string) ([]string, error) {
 	files := []string{name + ".png", name + ".svg", name + ".pdf"}
 	return files, errors.Join(
-		writeTo(filepath.Join(dir, files[0]), func(w io.Writer) error { return f.PNG(w, dpi) }),
-		writeTo(filepath.Join(dir, files[1]), f.SVG),
-		writeTo(filepath.Join(dir, files[2]), f.PDF),
+		WriteFile(filepath.Join(dir, files[0]), func(w io.Writer) error { return f.PNG(w, dpi) }),
+		WriteFile(filepath.Join(dir, files[1]), f.SVG),
+		WriteFile(filepath.Join(dir, files[2]), f.PDF),
 	)
 }
 
@@ -203,10 +203,18 @@ func (f *Figure) drawPanels(c draw.Canvas) {
 	}
 }
 
-func writeTo(path string, draw func(io.Writer) error) error {
-	f, err := os.Create(path)
+// WriteFile writes a file beside its place and renames it when it is whole: an error leaves what was there before.
+func WriteFile(path string, write func(io.Writer) error) error {
+	temp := filepath.Join(filepath.Dir(path), ".tmp-"+filepath.Base(path))
+	f, err := os.Create(temp)
 	if err != nil {
 		return err
 	}
-	return errors.Join(draw(f), f.Close())
+	if err = errors.Join(write(f), f.Close()); err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp) // the first error says more
+	}
+	return err
 }
