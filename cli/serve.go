@@ -162,7 +162,7 @@ func limitMemory(requests int64) (release func()) {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	const spare = 32 << 20
+	const spare = 8 << 20
 	before := debug.SetMemoryLimit(int64(m.Sys) + requests + spare)
 	return func() { debug.SetMemoryLimit(before) }
 }

@@ -17,6 +17,8 @@ type memory struct {
 
 	mu      sync.Mutex // of what arrives
 	count   int
+	leaving int64 // bytes of those that gave way and are not gone
+	left    *sync.Cond
 	senders map[netip.Addr]*sender
 	spare   []*sender
 }
@@ -36,13 +38,16 @@ type held struct {
 	older, younger *held
 	stop           func() // ends the wait for its body; nil where it has arrived
 	gaveWay        bool
+	leaving        int64 // bytes that it holds until it has left after it gave way
 }
 
 // overhead is what a request takes beside its body: a goroutine, and a connection's buffers.
 const overhead = 12 << 10
 
 func newMemory(most int64, perPeer int) *memory {
-	return &memory{most: most, perPeer: perPeer, senders: map[netip.Addr]*sender{}}
+	m := &memory{most: most, perPeer: perPeer, senders: map[netip.Addr]*sender{}}
+	m.left = sync.NewCond(&m.mu)
+	return m
 }
 
 // begin counts a body that arrives from an address in a buffer of n bytes; stop ends the wait for it.
@@ -113,6 +118,12 @@ func (m *memory) add(h *held, n int64) error {
 		}
 		m.cut(victim)
 	}
+	for n > 2*mostBegun && m.used.Load()+m.leaving > m.most { // small ones need not wait until others are gone
+		if m.left.Wait(); h.gaveWay {
+			m.used.Add(-n)
+			return errGaveWay
+		}
+	}
 	h.bytes += n
 	if h.from != nil {
 		h.from.bytes += n
@@ -145,7 +156,9 @@ func (m *memory) cut(h *held) {
 	m.remove(h)
 	m.used.Add(-h.bytes)
 	h.stop()
-	h.bytes, h.gaveWay = 0, true
+	m.leaving += h.bytes
+	h.bytes, h.leaving, h.gaveWay = 0, h.bytes, true
+	m.left.Broadcast()
 }
 
 // remove takes a body from those that arrive.
@@ -219,6 +232,8 @@ func (m *memory) releaseAll(h *held) {
 		if h.from != nil {
 			m.remove(h)
 		}
+		m.leaving -= h.leaving
+		m.left.Broadcast()
 	}
 	m.used.Add(-h.bytes)
 	*h = held{}

@@ -22,7 +22,7 @@ func TestMemory(t *testing.T) {
 			_ = m.begin(h, fmt.Sprintf("192.0.2.%d:%d", draw.IntN(9), n), 4096, func() {})
 			all = append(all, h)
 		case n < 7:
-			if h := all[draw.IntN(len(all))]; m.hold(h, draw.Int64N(200_000)) != nil && !h.gaveWay {
+			if h := all[draw.IntN(len(all))]; m.hold(h, draw.Int64N(2*mostBegun)) != nil && !h.gaveWay {
 				busy++
 			}
 		case n < 8:

@@ -132,7 +132,8 @@ func (s *Server) decideREST(w http.ResponseWriter, r *http.Request,
 	defer s.leave(k)
 	k.from = r.RemoteAddr
 	err := s.readBody(k, w, r)
-	if err != nil { // what is left of the body is not waited for
+	if err != nil { // what is left of the body is not waited for, and the answer may take its time
+		s.drop(k)
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	} else if err = s.enter(k); err == nil {

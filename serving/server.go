@@ -243,17 +243,23 @@ func (s *Server) leave(k *work) {
 	if k.slot {
 		s.inFlight.Add(-1)
 	}
-	freeBuffer(k.buffer)
-	k.buffer, k.body, k.slot = nil, nil, false
-	k.message.Free()
-	clear(k.message)
-	k.message = k.message[:0]
+	k.slot = false
 	if cap(k.out) > mostOut {
 		k.out = nil
 	}
-	s.memory.releaseAll(&k.held)
+	s.drop(k)
 	k.answer, k.cancel = nil, nil
 	s.free.Put(k)
+}
+
+// drop gives back what was read of a request.
+func (s *Server) drop(k *work) {
+	freeBuffer(k.buffer)
+	k.buffer, k.body = nil, nil
+	k.message.Free()
+	clear(k.message)
+	k.message = k.message[:0]
+	s.memory.releaseAll(&k.held)
 }
 
 func (s *Server) begin() time.Time { return time.Now() }

@@ -1,0 +1,188 @@
+package serving_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/stoker-rl/stoker/internal/proof"
+	pb "github.com/stoker-rl/stoker/serving/inference"
+)
+
+var siege = flag.Duration("siege", time.Hour, "length of the long test with hostile clients")
+
+// latencies are those of honest requests since they were taken last.
+type latencies struct {
+	mu  sync.Mutex
+	all []time.Duration
+}
+
+func (l *latencies) add(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, d)
+}
+
+// take returns the 99th percentile in ms of what was added since, and how many these were.
+func (l *latencies) take() (p99 float64, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slices.Sort(l.all)
+	if n = len(l.all); n > 0 {
+		p99 = l.all[n*99/100].Seconds() * 1e3
+	}
+	l.all = l.all[:0]
+	return p99, n
+}
+
+// Honest clients at a fixed rate over HTTP and gRPC lose no request and wait at most three times as long as alone, while
+// others withhold bodies and messages, send what decodes to much, reset streams and leave, bundles are replaced every
+// ten seconds, and in the end the server is stopped. Resident memory stays below --max-memory and 64 MiB.
+func TestSiege(t *testing.T) {
+	if !*long {
+		t.Skip("an hour on an idle machine: go test ./serving -run Siege -long -timeout 2h")
+	}
+	all, body, message, want := versionsOf(t, "faasconf", 3)
+	path := filepath.Join(t.TempDir(), "faasconf.stoker")
+	write(t, path, all[0])
+	s := &soak{t: t, body: body, message: message, want: want}
+	cmd, web, rpc := begin(t, stoker(t), []string{"serve", path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--access-log=false",
+		"--log", "none"})
+	s.http, s.grpc = web, rpc
+	stop, gone := make(chan struct{}), make(chan struct{})
+	var honest, hostile sync.WaitGroup
+	var waits latencies
+	// Each honest client sends 20 requests a second, until it is told to stop.
+	client := func(ask func()) {
+		honest.Go(func() {
+			tick := time.NewTicker(50 * time.Millisecond)
+			defer tick.Stop()
+			for {
+				select {
+				case <-stop:
+					return
+				case <-tick.C:
+				}
+				begun := time.Now()
+				s.asked.Add(1)
+				ask()
+				waits.add(time.Since(begun))
+			}
+		})
+	}
+	for range 4 {
+		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+		client(func() { s.askHTTP(c) })
+		conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		g := pb.NewGRPCInferenceServiceClient(conn)
+		client(func() { s.askGRPC(g) })
+	}
+	alone := *siege / 20
+	time.Sleep(alone)
+	quiet, _ := waits.take()
+
+	var attacks atomic.Int64
+	attack := func(every time.Duration, do func(c net.Conn) bool, address string) { // do: keep the connection for a while
+		hostile.Go(func() {
+			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+			for {
+				select {
+				case <-gone:
+					return
+				case <-time.After(every):
+				}
+				c, err := dialer.Dial("tcp", address)
+				if err != nil {
+					continue // it has as many as it may have
+				}
+				attacks.Add(1)
+				_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+				if do(c) {
+					time.AfterFunc(20*time.Second, func() { _ = c.Close() })
+				} else {
+					_ = c.Close()
+				}
+			}
+		})
+	}
+	const infer = pb.GRPCInferenceService_ModelInfer_FullMethodName
+	large := bytes.Repeat([]byte(" "), 8<<20-10)
+	attack(200*time.Millisecond, func(c net.Conn) bool {
+		fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", faasconf, 8<<20)
+		_, _ = c.Write(large)
+		return true
+	}, web)
+	attack(200*time.Millisecond, func(c net.Conn) bool { pour(t, c, infer, 8<<20-20); return true }, rpc)
+	attack(10*time.Millisecond, func(c net.Conn) bool {
+		fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{", faasconf)
+		return true
+	}, web)
+	attack(time.Second, func(c net.Conn) bool { reset(t, c, faasconf, 1000); return false }, web)
+	attack(time.Second, func(c net.Conn) bool { reset(t, c, infer, 1000); return false }, rpc)
+	attack(20*time.Millisecond, func(c net.Conn) bool {
+		fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", faasconf, len(s.body), s.body[:len(s.body)/2])
+		return false
+	}, web)
+	var table bytes.Buffer
+	rows := csv.NewWriter(&table)
+	_ = rows.Write([]string{"seconds", "p99_ms", "rss_mb", "requests", "attacks"}) // into memory
+	begun, most := time.Now(), 0.0
+	var worst []float64
+	for i := 0; time.Since(begun) < *siege; i++ {
+		time.Sleep(10 * time.Second)
+		write(t, path, all[(i+1)%len(all)])
+		p99, _ := waits.take()
+		m := rss(t, cmd.Process.Pid, "VmRSS")
+		most, worst = max(most, m), append(worst, p99)
+		_ = rows.Write([]string{fmt.Sprintf("%.0f", time.Since(begun).Seconds()), fmt.Sprintf("%.2f", p99), fmt.Sprintf("%.1f", m),
+			fmt.Sprint(s.asked.Load()), fmt.Sprint(attacks.Load())})
+	}
+	rows.Flush()
+	close(stop)
+	honest.Wait()
+	most = max(most, rss(t, cmd.Process.Pid, "VmHWM"))
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := cmd.Wait()
+	close(gone)
+	hostile.Wait()
+	slices.Sort(worst)
+	p99 := worst[len(worst)/2]
+	t.Logf("%d requests, %d attacks, %d lost, %d wrong; p99 %.2f ms alone, %.2f ms under attack (median of ten seconds each, most %.2f); most "+
+		"memory %.0f MB; ended with %v\n%s", s.asked.Load(), attacks.Load(), s.lost.Load(), s.wrong.Load(), quiet, p99, worst[len(worst)-1], most,
+		ended, table.String())
+	for _, r := range []proof.Row{
+		{Claim: "honest requests lost or wrong", Bound: "0", Measured: fmt.Sprint(s.lost.Load() + s.wrong.Load()), Holds: s.lost.Load()+s.wrong.Load() == 0},
+		{Claim: "their p99 over that without attacks", Bound: "at most 3", Measured: fmt.Sprintf("%.2f", p99/quiet), Holds: p99 <= 3*quiet},
+		{Claim: "resident memory", Bound: "at most 192 MiB", Measured: fmt.Sprintf("%.0f MiB", most), Holds: most <= 192},
+		{Claim: "the end after SIGTERM", Bound: "exit code 0", Measured: strings.TrimSpace(fmt.Sprint(ended)), Holds: ended == nil},
+	} {
+		r.Topic = "siege"
+		proof.Claim(t, r)
+	}
+	if dir := os.Getenv(proof.Folder); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "siege.csv"), table.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
