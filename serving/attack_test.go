@@ -240,15 +240,23 @@ func TestBeyondLoopback(t *testing.T) {
 	}
 }
 
+// answered reads an answer, and reports its status and whether its connection ends with it.
+func answered(in *bufio.Reader) (status int, last bool, err error) {
+	res, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return 0, false, err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, res.Close, err
+}
+
 // A peer has no more connections than its bound; one that it closes makes room.
 func TestConnections(t *testing.T) {
 	r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) { o.MaxConnections = 3 }, serving.Files{})
 	ask := func(c net.Conn) error {
 		fmt.Fprint(c, "GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err == nil {
-			_, err = io.Copy(io.Discard, res.Body)
-		}
+		_, _, err := answered(bufio.NewReader(c))
 		return err
 	}
 	var all []net.Conn
@@ -323,16 +331,13 @@ func TestStopKeepsClients(t *testing.T) {
 			in := bufio.NewReader(c)
 			for n := 0; ; n++ {
 				fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", faasconf, len(body), body)
-				res, err := http.ReadResponse(in, nil)
-				if err != nil || res.StatusCode != http.StatusOK {
-					t.Errorf("request %d: %v, %v", n, res, err)
+				status, last, err := answered(in)
+				if err != nil || status != http.StatusOK {
+					t.Errorf("request %d: %d, %v", n, status, err)
 					return
 				}
-				if _, err := io.Copy(io.Discard, res.Body); err != nil {
-					t.Error(err)
-				}
 				once()
-				if res.Close {
+				if last {
 					return
 				}
 			}
