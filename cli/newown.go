@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval/profiles"
@@ -74,7 +74,7 @@ func replace(s string, pattern *regexp.Regexp, by string) string {
 
 // readLaws reads the laws of a file with env.laws.
 func readLaws(path string) ([]sizing.FunctionLaw, error) {
-	b, err := os.ReadFile(path)
+	b, err := configs.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

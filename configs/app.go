@@ -20,7 +20,7 @@ import (
 // ReadApp reads the application in a file, or where there is no such file the shipped one of that name (app4, or
 // configs/variants/app4.yaml), and works it out.
 func ReadApp(path string) (*variants.Model, error) {
-	text, err := readFile(path)
+	text, err := ReadFile(path)
 	if info, e := os.Stat(path); e == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder, want an application's file", path)
 	}

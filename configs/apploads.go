@@ -25,7 +25,7 @@ func ReadLoad(name string) (variants.Load, error) {
 	if l, ok := traceLoad(name); ok {
 		return l, nil
 	}
-	text, err := readFile(name)
+	text, err := ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return variants.Load{}, fmt.Errorf("%w; want a file with workload and platform, a trace's folder, azure2019, or a rate such as 0.05", err)
 	}

@@ -101,8 +101,8 @@ func Load(path string, sets []string, t Catalog) (*Experiment, error) {
 // maxBytes bounds a file of YAML, which takes some fifty times its size when it is parsed.
 const maxBytes = 4 << 20
 
-// readFile is os.ReadFile for files of at most maxBytes. It stops reading there: a pipe or a device may have no end.
-func readFile(path string) ([]byte, error) {
+// ReadFile is os.ReadFile for files of at most maxBytes. It stops reading there: a pipe or a device may have no end.
+func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func readFile(path string) ([]byte, error) {
 
 // Read returns the text that Load parses.
 func Read(path string) ([]byte, error) {
-	b, err := readFile(path)
+	b, err := ReadFile(path)
 	if info, e := os.Stat(path); e == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder, want a configuration's file", path)
 	}

@@ -30,7 +30,7 @@ type Machine struct {
 
 // IsMachine reports whether a file is a state machine: its name ends in .json and it has StartAt.
 func IsMachine(path string) bool {
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(path)
 	return err == nil && strings.HasSuffix(path, ".json") && bytes.Contains(text, []byte(`"StartAt"`))
 }
 

@@ -35,7 +35,7 @@ type stepsFile struct {
 // configs/steps/apps/vp.yaml), and checks it. A state machine (NAME.json or NAME.asl.json) has its steps in
 // NAME.steps.yaml beside it.
 func ReadSteps(path string) (*steps.App, error) {
-	text, err := readFile(path)
+	text, err := ReadFile(path)
 	if info, e := os.Stat(path); e == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder, want a workflow's file", path)
 	}
@@ -61,7 +61,7 @@ func ReadSteps(path string) (*steps.App, error) {
 // stepsOfMachine reads a state machine with the file of its steps beside it.
 func stepsOfMachine(path string) (*steps.App, error) {
 	beside := strings.TrimSuffix(strings.TrimSuffix(path, ".json"), ".asl") + ".steps.yaml"
-	text, err := readFile(beside)
+	text, err := ReadFile(beside)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: a state machine says nothing about the times of its steps: want %s beside it, with the tasks, "+
 			"laws and transfers of each in steps", path, filepath.Base(beside))

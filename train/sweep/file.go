@@ -3,7 +3,6 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -40,7 +39,7 @@ var fileKeys = []string{"config", "name", "set", "grid", "random", "trials", "se
 
 // ReadFile reads a sweep's file. Errors name its line.
 func ReadFile(path string) (*Request, error) {
-	b, err := os.ReadFile(path)
+	b, err := configs.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
