@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func (s *Server) grpcServer(streams context.Context) *grpc.Server {
 		grpc.ConnectionTimeout(o.ReadTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.Idle, Time: o.Idle, Timeout: o.ReadTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.WaitForHandlers(true),
+		grpc.WaitForHandlers(true), grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // their stacks have grown
 		grpc.InTapHandle(func(ctx context.Context, i *tap.Info) (context.Context, error) { return s.tapped(ctx, i, streams) }),
 	}
 	if c := s.security.tlsConfig(); c != nil {
