@@ -81,8 +81,6 @@ func codeOf(status int) codes.Code {
 		return codes.InvalidArgument
 	case http.StatusUnauthorized:
 		return codes.Unauthenticated
-	case http.StatusForbidden:
-		return codes.PermissionDenied
 	case http.StatusNotImplemented, http.StatusUnsupportedMediaType:
 		return codes.Unimplemented
 	case http.StatusNotFound:

@@ -34,22 +34,46 @@ func headers(method, path string) []byte {
 	return b.Bytes()
 }
 
-// withhold announces a message of 8 MB, sends n bytes of it, and returns when the server has read them.
-func withhold(t testing.TB, c net.Conn, path string, n int) {
+// pour announces a message of 8 MB and sends n bytes of it as the server gives room, until it ends the stream.
+func pour(t testing.TB, c net.Conn, path string, n int) *http2.Framer {
 	t.Helper()
 	f := preface(t, c)
 	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers("POST", path), EndHeaders: true}); err != nil {
 		t.Fatal(err)
 	}
 	data := make([]byte, n)
-	binary.BigEndian.PutUint32(data[1:], 8<<20)
+	binary.BigEndian.PutUint32(data[1:], 8<<20-5)
+	stream, connection := 64<<10-1, 64<<10-1
 	for len(data) > 0 {
-		part := data[:min(len(data), 16<<10)]
-		if err := f.WriteData(1, false, part); err != nil {
-			t.Fatal(err)
+		for stream == 0 || connection == 0 {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return f // the server has ended it
+			}
+			switch frame := frame.(type) {
+			case *http2.WindowUpdateFrame:
+				if frame.StreamID == 0 {
+					connection += int(frame.Increment)
+				} else {
+					stream += int(frame.Increment)
+				}
+			case *http2.HeadersFrame, *http2.RSTStreamFrame, *http2.GoAwayFrame:
+				return f
+			}
 		}
-		data = data[len(part):]
+		part := data[:min(len(data), 16<<10, stream, connection)]
+		if f.WriteData(1, false, part) != nil {
+			return f
+		}
+		data, stream, connection = data[len(part):], stream-len(part), connection-len(part)
 	}
+	return f
+}
+
+// withhold is pour, and returns when the server has read what was sent; n is less than a stream's first window.
+func withhold(t testing.TB, c net.Conn, path string, n int) {
+	t.Helper()
+	f := pour(t, c, path, n)
 	if err := f.WritePing(false, [8]byte{1}); err != nil {
 		t.Fatal(err)
 	}
@@ -76,40 +100,5 @@ func reset(t testing.TB, c net.Conn, path string, n int) {
 			f.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
 			return // it has closed it
 		}
-	}
-}
-
-// pour announces a message of 8 MB and sends n bytes of it as fast as the server gives room.
-func pour(t testing.TB, c net.Conn, path string, n int) {
-	t.Helper()
-	f := preface(t, c)
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers("POST", path), EndHeaders: true}); err != nil {
-		t.Fatal(err)
-	}
-	data := make([]byte, n)
-	binary.BigEndian.PutUint32(data[1:], 8<<20-5)
-	stream, connection := 64<<10-1, 64<<10-1
-	for len(data) > 0 {
-		for stream == 0 || connection == 0 {
-			frame, err := f.ReadFrame()
-			if err != nil {
-				return // the server has ended it
-			}
-			switch frame := frame.(type) {
-			case *http2.WindowUpdateFrame:
-				if frame.StreamID == 0 {
-					connection += int(frame.Increment)
-				} else {
-					stream += int(frame.Increment)
-				}
-			case *http2.HeadersFrame, *http2.RSTStreamFrame, *http2.GoAwayFrame:
-				return
-			}
-		}
-		part := data[:min(len(data), 16<<10, stream, connection)]
-		if f.WriteData(1, false, part) != nil {
-			return
-		}
-		data, stream, connection = data[len(part):], stream-len(part), connection-len(part)
 	}
 }

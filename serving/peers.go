@@ -69,3 +69,11 @@ func (c *boundedConn) Close() error {
 	c.leave()
 	return c.Conn.Close()
 }
+
+// CloseWrite ends what is sent, as net/http does before it closes a connection of which not all was read.
+func (c *boundedConn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}

@@ -147,12 +147,9 @@ func (s *Server) readMessage(ctx context.Context, k *work) error {
 	if err := s.memory.begin(&k.held, k.from, 0, k.stop); err != nil {
 		return err
 	}
-	var late bool
 	timer := time.AfterFunc(s.options.ReadTimeout, k.cancel)
 	err := s.pieces(k, in)
-	if !timer.Stop() {
-		late = true
-	}
+	late := !timer.Stop()
 	if err == nil {
 		return s.memory.arrived(&k.held)
 	}

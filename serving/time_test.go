@@ -191,6 +191,44 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// Clients on connections that are kept are answered also within the default linger time of a server that stops, and this
+// answer says that their connection ends.
+func TestStopKeepsClients(t *testing.T) {
+	data := bundleOf(t, "faasconf")
+	synctest.Test(t, func(t *testing.T) {
+		s := startTimed(t, data, func(*serving.Options) {})
+		stopped := make(chan struct{})
+		var clients sync.WaitGroup
+		for range 64 {
+			c, err := s.pipes.dial("192.0.2.1:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			clients.Go(func() {
+				defer c.Close()
+				in := bufio.NewReader(c)
+				ask := func(ends bool) {
+					fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", faasconf, len(s.body), s.body)
+					if status, last, err := answered(in); err != nil || status != http.StatusOK || last != ends {
+						t.Errorf("a client got %d, %v; its connection ends: %t, want %t", status, err, last, ends)
+					}
+				}
+				ask(false)
+				<-stopped
+				ask(true)
+			})
+		}
+		synctest.Wait()
+		s.stop()
+		synctest.Wait() // it lingers
+		close(stopped)
+		clients.Wait()
+		if err := <-s.done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Bodies that stop half-way take no slots and no room from others: those of one peer beyond its bound, and those that
 // hold room that others need, give way, the oldest first.
 func TestWithheldBodies(t *testing.T) {
