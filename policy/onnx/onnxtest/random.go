@@ -163,18 +163,24 @@ func drawSeen(s *rng.Stream, kind *envs.Kind, k *envs.KindObservation) {
 }
 
 // drawLegal draws placement's legality table: how many of the amounts of each waiting invocation fit each node that is
-// there.
+// there. The first feature of an invocation says whether it waits: it is 1 up to the last one that may be started, as
+// placement wants it.
 func drawLegal(s *rng.Stream, kind *envs.Kind, k *envs.KindObservation) {
 	g := kind.Observation.(envs.Graph)
 	amounts, columns := envs.Choices(kind.Action)[1], g.Nodes[kind.Points[2]].Capacity
-	invocations, nodes := k.Graphs[0].Nodes[kind.Points[0]].Len, k.Graphs[0].Nodes[kind.Points[2]].Len
+	invocations, nodes := k.Graphs[0].Nodes[kind.Points[0]], k.Graphs[0].Nodes[kind.Points[2]].Len
+	width, waiting := g.Nodes[kind.Points[0]].Width, 0
 	clear(k.Legal)
-	for i := range min(invocations, kind.Legal/columns) {
+	for i := range min(invocations.Len, kind.Legal/columns) {
 		if s.IntN(4) == 0 { // it runs, or fits nowhere
 			continue
 		}
 		for n := range nodes {
 			k.Legal[i*columns+n] = int8(s.IntN(amounts + 1))
 		}
+		waiting = i + 1
+	}
+	for i := range waiting {
+		invocations.Features[i*width] = 1
 	}
 }
