@@ -9,15 +9,18 @@ import (
 
 // memory bounds what all requests hold together, in bytes, and how many bodies of one peer arrive at once. Where there
 // is no room, a body that has not arrived gives way: the oldest one of the peer whose bodies hold most. So clients that
-// withhold their bodies take room from each other, and not from those that send.
+// withhold their bodies take room from each other, and not from those that send. Bodies that have not arrived hold three
+// quarters at most: the rest is for requests that are decided, and for the garbage collector, which would else run with
+// every step of a body.
 type memory struct {
-	most    int64
-	perPeer int
-	used    atomic.Int64
+	most, mostArriving int64
+	perPeer            int
+	used               atomic.Int64
 
-	mu      sync.Mutex // of what arrives
-	count   int
-	leaving int64 // bytes of those that gave way and are not gone
+	mu       sync.Mutex // of what arrives
+	count    int
+	arriving int64 // bytes of those that arrive
+	leaving  int64 // bytes of those that gave way and are not gone
 	left    *sync.Cond
 	senders map[netip.Addr]*sender
 	spare   []*sender
@@ -45,7 +48,7 @@ type held struct {
 const overhead = 12 << 10
 
 func newMemory(most int64, perPeer int) *memory {
-	m := &memory{most: most, perPeer: perPeer, senders: map[netip.Addr]*sender{}}
+	m := &memory{most: most, mostArriving: most / 4 * 3, perPeer: perPeer, senders: map[netip.Addr]*sender{}}
 	m.left = sync.NewCond(&m.mu)
 	return m
 }
@@ -105,11 +108,15 @@ func (m *memory) add(h *held, n int64) error {
 	if h.gaveWay {
 		return errGaveWay
 	}
-	if h.bytes+n > m.most {
-		return failed(http.StatusRequestEntityTooLarge, "the request needs more than %d bytes to be read and decided, the "+
-			"most that all requests may hold (--max-memory)", m.most)
+	most := m.most
+	if h.from != nil {
+		most = m.mostArriving
 	}
-	for m.used.Add(n) > m.most {
+	if h.bytes+n > most {
+		return failed(http.StatusRequestEntityTooLarge, "the request needs more than %d bytes to be read and decided: all "+
+			"requests may hold %d (--max-memory), bodies that arrive three quarters", most, m.most)
+	}
+	for m.used.Add(n) > m.most || h.from != nil && m.arriving+n > m.mostArriving {
 		used := m.used.Add(-n)
 		victim := m.victim(h)
 		if victim == nil {
@@ -118,15 +125,19 @@ func (m *memory) add(h *held, n int64) error {
 		}
 		m.cut(victim)
 	}
-	for n > 2*mostBegun && m.used.Load()+m.leaving > m.most { // small ones need not wait until others are gone
+	h.bytes += n
+	if h.from == nil {
+		return nil
+	}
+	h.from.bytes += n
+	m.arriving += n
+	for n > 2*mostBegun && m.arriving+m.leaving > m.mostArriving { // small ones need not wait until others are gone
 		if m.left.Wait(); h.gaveWay {
-			m.used.Add(-n)
+			m.leaving -= n // it was not allocated
+			h.leaving -= n
+			m.left.Broadcast()
 			return errGaveWay
 		}
-	}
-	h.bytes += n
-	if h.from != nil {
-		h.from.bytes += n
 	}
 	return nil
 }
@@ -177,6 +188,7 @@ func (m *memory) remove(h *held) {
 	h.from, h.older, h.younger = nil, nil, nil
 	p.count--
 	p.bytes -= h.bytes
+	m.arriving -= h.bytes
 	m.count--
 	if p.count == 0 {
 		delete(m.senders, p.address)
@@ -222,6 +234,7 @@ func (m *memory) release(h *held, n int64) {
 	m.used.Add(-n)
 	if h.from != nil {
 		h.from.bytes -= n
+		m.arriving -= n
 	}
 }
 

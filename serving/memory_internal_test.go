@@ -35,9 +35,10 @@ func TestMemory(t *testing.T) {
 			m.releaseAll(all[i])
 			all = append(all[:i], all[i+1:]...)
 		}
-		sum, bodies := int64(0), 0
+		sum, arriving, bodies := int64(0), int64(0), 0
 		for _, h := range all {
 			if sum += h.bytes; h.from != nil {
+				arriving += h.bytes
 				bodies++
 			}
 		}
@@ -49,6 +50,9 @@ func TestMemory(t *testing.T) {
 			if count != s.count || bytes != s.bytes || count > perPeer || count == 0 {
 				t.Fatalf("a peer has %d bodies with %d bytes, counted are %d with %d", count, bytes, s.count, s.bytes)
 			}
+		}
+		if arriving != m.arriving || arriving > most/4*3 {
+			t.Fatalf("%d bytes of bodies that arrive are counted, %d are held, of %d", m.arriving, arriving, most)
 		}
 		if used, count := m.state(); used != sum || used > most || count != bodies {
 			t.Fatalf("%d bytes and %d bodies are counted, %d and %d are held", used, count, sum, bodies)
