@@ -78,7 +78,7 @@ It listens on this machine's loopback alone, unless clients show certificates (-
 	countVar(fl, &f.memory, "max-memory", int(o.MaxMemory), 1, "most bytes that all requests hold together")
 	countVar(fl, &o.MaxArriving, "max-arriving", o.MaxArriving, 1, "most bodies of a peer that arrive at once")
 	countVar(fl, &o.MaxConnections, "max-connections", o.MaxConnections, 1, "most connections of a peer; all have four times as many")
-	countVar(fl, &f.bytes, "max-bundle", 256<<20, 1, "most bytes of a bundle's tensors")
+	countVar(fl, &f.bytes, "max-bundle", 16<<20, 1, "most bytes of a bundle's tensors")
 	countVar(fl, &f.policy.Sequences, "max-sequences", 1024, 1, "most sequences kept for policies with a state")
 	fl.DurationVar(&f.policy.Idle, "sequence-idle", time.Hour, "how long a sequence is kept after its last decision")
 	fl.DurationVar(&f.policy.MaxAge, "max-age", 0, "how old an observation (observed_at) may be; 0 is any age")

@@ -8,14 +8,19 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"runtime"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/policy/policytest"
 	pb "github.com/stoker-rl/stoker/serving/inference"
 )
 
@@ -89,6 +94,51 @@ func TestAttackMemory(t *testing.T) {
 		proof.Claim(t, proof.Row{Topic: "honest requests", Claim: a.name + ": answered of 20", Bound: "20",
 			Measured: fmt.Sprint(good), Holds: good == 20})
 	}
+}
+
+// What a bundle of the largest size takes: its file, and for each core five times its tensors; the one before it stays
+// until its requests are done.
+func TestBundleMemory(t *testing.T) {
+	if !*long {
+		t.Skip("seconds: go test ./serving -run BundleMemory -long")
+	}
+	const limit, units = 16, 99_000 // 15.9 MiB
+	path := t.TempDir() + "/faasconf.stoker"
+	write(t, path, bundleOf(t, "faasconf"))
+	c, web, _ := begin(t, stoker(t), []string{"serve", path, "--http", "127.0.0.1:0", "--grpc", "", "--poll", "0", "--access-log=false"})
+	_, body, _, _ := versionsOf(t, "faasconf", 1)
+	idle := rss(t, c.Process.Pid, "VmRSS")
+	for i := range 5 {
+		f := wide(t, units)
+		f.Provenance.Steps = int64(i)
+		data := policytest.Encode(t, f)
+		write(t, path, data)
+		if err := c.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 16 { // all workers have something to do
+			all.Go(func() {
+				for text := []byte(nil); !bytes.Contains(text, []byte(bundle.Digest(data))); {
+					res, err := http.Post("http://"+web+faasconf+"/infer", "application/json", strings.NewReader(body))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					text, err = io.ReadAll(res.Body)
+					if res.Body.Close(); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		t.Logf("%.0f MB, at most %.0f MB", rss(t, c.Process.Pid, "VmRSS"), rss(t, c.Process.Pid, "VmHWM"))
+	}
+	most, bound := rss(t, c.Process.Pid, "VmHWM"), 2*(1+5*runtime.GOMAXPROCS(0))*limit
+	proof.Claim(t, proof.Row{Topic: "memory", Claim: fmt.Sprintf("five bundles with tensors of 16 MB, each replaced under load, %d cores: over idle",
+		runtime.GOMAXPROCS(0)), Bound: fmt.Sprintf("at most %d MiB", bound), Measured: fmt.Sprintf("%.0f MiB", most-idle), Holds: most-idle <= float64(bound)})
 }
 
 // begin starts a server, and returns its addresses.

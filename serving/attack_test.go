@@ -9,18 +9,23 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/policy/policytest"
 	"github.com/stoker-rl/stoker/serving"
 	pb "github.com/stoker-rl/stoker/serving/inference"
 )
@@ -307,6 +312,114 @@ func TestChunkedAndLong(t *testing.T) {
 	if n := len(r.log.String()); n > 10<<10 {
 		t.Errorf("the log has %d bytes", n)
 	}
+}
+
+// With certificates of clients, each of many that ask at once over HTTP/1.1, HTTP/2 and gRPC is answered, while others
+// begin TLS and stop, have no certificate, or one of another authority.
+func TestClientCertificatesUnderLoad(t *testing.T) {
+	const clients, requests, hostile, stalled = 8, 25, 100, 10
+	dir := t.TempDir()
+	ca, foreign := newAuthority(t, dir), newAuthority(t, t.TempDir())
+	cert, key := ca.sign(t, "server", 2)
+	r := start(t, []string{"faasconf"}, nil, serving.Files{Certificate: cert, Key: key, ClientCA: ca.pem})
+	with := func(a *authority) *tls.Config {
+		cert, key := a.sign(t, "client", 3)
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &tls.Config{RootCAs: ca.pool(), Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	_, body, message, _ := versionsOf(t, "faasconf", 1)
+	good, bad := with(ca), with(foreign)
+	var all sync.WaitGroup
+	for _, config := range []*tls.Config{bad, {RootCAs: ca.pool(), MinVersion: tls.VersionTLS12}, nil} {
+		all.Go(func() {
+			for i := range hostile {
+				address := []string{r.http, r.grpc}[i%2]
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if config == nil { // a handshake that does not end
+					defer c.Close()
+					if fmt.Fprint(c, "\x16\x03\x01\x02\x00\x01"); i == stalled {
+						return
+					}
+					continue
+				}
+				mine := config.Clone()
+				mine.ServerName, mine.NextProtos = "localhost", []string{"h2"}
+				if n, err := io.Copy(io.Discard, tls.Client(c, mine)); err == nil && n > 0 {
+					t.Errorf("%d bytes for a client that must not ask", n)
+				}
+				c.Close()
+			}
+		})
+	}
+	for i := range clients {
+		all.Go(func() {
+			transport := &http.Transport{TLSClientConfig: good.Clone(), ForceAttemptHTTP2: i%2 == 0}
+			defer transport.CloseIdleConnections()
+			c := http.Client{Transport: transport}
+			conn, err := grpc.NewClient(r.grpc, grpc.WithTransportCredentials(credentials.NewTLS(good.Clone())))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			for range requests {
+				res, err := c.Post("https://"+r.http+faasconf+"/infer", "application/json", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK || res.ProtoMajor != 2-i%2 {
+					t.Errorf("%s over %s, %v", res.Status, res.Proto, err)
+				}
+				res.Body.Close()
+				if _, err := pb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), message); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A bundle whose tensors are as large as the limit serves; with one byte less it is refused, and the one before stays.
+func TestLargeBundles(t *testing.T) {
+	large := wide(t, 30_000)
+	var size int64
+	for _, a := range large.Arrays {
+		size += 4 * int64(len(a.Data))
+	}
+	data := policytest.Encode(t, large)
+	for _, limit := range []int64{size, size - 1} {
+		r := start(t, []string{"faasconf"}, func(_ *serving.Options, p *policy.Options) { p.MaxBytes = limit }, serving.Files{})
+		write(t, filepath.Join(r.dir, "faasconf"+bundle.Extension), data)
+		r.reload <- struct{}{}
+		r.reload <- struct{}{} // taken after the first is done
+		_, text, _ := r.send(t, http.MethodGet, faasconf, "")
+		if fits := limit == size; strings.Contains(text, bundle.Digest(data)) != fits ||
+			strings.Contains(r.log.String(), fmt.Sprintf("want at most %d", limit)) == fits {
+			t.Errorf("limit %d of %d: %s\n%s", limit, size, text, r.log)
+		}
+	}
+}
+
+// wide is a policy of some bytes with a layer of n units.
+func wide(t testing.TB, n int) *bundle.File {
+	t.Helper()
+	f := policytest.Zoo(t, "faasconf", 2)
+	f.SelfTest = nil
+	f.Agent.Description = []byte(strings.Replace(string(f.Agent.Description), "[128,128]", fmt.Sprintf("[%d]", n), 1))
+	weights := f.Arrays["function.network"]
+	weights.Shape = []int{1, 37*n + n + n*4 + 4}
+	weights.Data = make([]float32, weights.Shape[1])
+	f.Arrays["function.network"] = weights
+	return f
 }
 
 // A client that opens streams and ends them at once, over TLS, does not keep others from answers.

@@ -17,9 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/plot/vg"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/proof"
 	pb "github.com/stoker-rl/stoker/serving/inference"
 )
@@ -144,16 +146,17 @@ func TestSiege(t *testing.T) {
 	}, web)
 	var table bytes.Buffer
 	rows := csv.NewWriter(&table)
-	_ = rows.Write([]string{"seconds", "p99_ms", "rss_mb", "requests", "attacks"}) // into memory
+	_ = rows.Write([]string{"seconds", "p99_ms", "rss_mib", "requests", "attacks"}) // into memory
 	begun, most := time.Now(), 0.0
-	var worst []float64
+	var minutes, p99s, memories []float64
 	for i := 0; time.Since(begun) < *siege; i++ {
 		time.Sleep(10 * time.Second)
 		write(t, path, all[(i+1)%len(all)])
 		p99, _ := waits.take()
-		m := rss(t, cmd.Process.Pid, "VmRSS")
-		most, worst = max(most, m), append(worst, p99)
-		_ = rows.Write([]string{fmt.Sprintf("%.0f", time.Since(begun).Seconds()), fmt.Sprintf("%.2f", p99), fmt.Sprintf("%.1f", m),
+		m, took := rss(t, cmd.Process.Pid, "VmRSS"), time.Since(begun)
+		most = max(most, m)
+		minutes, p99s, memories = append(minutes, took.Minutes()), append(p99s, p99), append(memories, m)
+		_ = rows.Write([]string{fmt.Sprintf("%.0f", took.Seconds()), fmt.Sprintf("%.2f", p99), fmt.Sprintf("%.1f", m),
 			fmt.Sprint(s.asked.Load()), fmt.Sprint(attacks.Load())})
 	}
 	rows.Flush()
@@ -166,7 +169,7 @@ func TestSiege(t *testing.T) {
 	ended := cmd.Wait()
 	close(gone)
 	hostile.Wait()
-	slices.Sort(worst)
+	worst := slices.Sorted(slices.Values(p99s))
 	p99 := worst[len(worst)/2]
 	t.Logf("%d requests, %d attacks, %d lost, %d wrong; p99 %.2f ms alone, %.2f ms under attack (median of ten seconds each, most %.2f); most "+
 		"memory %.0f MB; ended with %v\n%s", s.asked.Load(), attacks.Load(), s.lost.Load(), s.wrong.Load(), quiet, p99, worst[len(worst)-1], most,
@@ -184,5 +187,22 @@ func TestSiege(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "siege.csv"), table.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := siegeFigure(minutes, p99s, memories, quiet).Save(dir, "siege"); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// siegeFigure draws what honest clients wait, and what the server holds, over time, each with its bound.
+func siegeFigure(minutes, p99s, memories []float64, quiet float64) *chart.Figure {
+	wait, memory := chart.NewPanel("", "minutes", "p99 of honest requests, ms"), chart.NewPanel("", "minutes", "resident memory, MiB")
+	seen, bound := chart.Styles(0), chart.Styles(1)
+	ends := []float64{0, minutes[len(minutes)-1]}
+	wait.Line(seen, minutes, p99s, false)
+	wait.Line(bound, ends, []float64{3 * quiet, 3 * quiet}, false)
+	memory.Line(seen, minutes, memories, false)
+	memory.Line(bound, ends, []float64{192, 192}, false)
+	return &chart.Figure{Title: "stoker serve under attack", Columns: 2, Width: 14 * vg.Centimeter, Height: 8 * vg.Centimeter,
+		Panels: []*chart.Panel{wait, memory}, Key: []chart.Entry{{Text: "every ten seconds", Style: seen, Line: true},
+			{Text: fmt.Sprintf("bound: three times the p99 without attacks (%.1f ms), --max-memory + 64 MiB", quiet), Style: bound, Line: true}}}
 }

@@ -39,6 +39,13 @@ func speed() []Proof {
 				"prometheus.txt"},
 		},
 		{
+			Name: "siege", Kind: Speed, Subject: "speed", Minutes: 65,
+			Claims: "stoker serve attacked for an hour: honest requests lost, their p99 and the server's memory.",
+			Needs:  []Need{IdleMachine},
+			Steps:  []Step{served("TestAttackMemory|TestBundleMemory"), served("TestSiege")},
+			Keep:   []string{"siege.csv", "siege.svg"},
+		},
+		{
 			Name: "scale", Kind: Speed, Subject: "speed", Minutes: 12,
 			Claims: "Generated workflows of 5 to 1,000 functions: time, memory and return of AttMF, MF and MADDPG, and their growth.",
 			Needs:  []Need{IdleMachine},

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -23,11 +24,12 @@ func readFile(path string, limit int64) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, fmt.Errorf("%s has %d bytes, want at most %d", path, info.Size(), limit)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // grows no more unless the file does
+	_, err = data.ReadFrom(io.LimitReader(f, limit+1))
+	if err == nil && int64(data.Len()) > limit {
 		err = fmt.Errorf("%s has more than %d bytes", path, limit)
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 func stampOf(info os.FileInfo) stamp {
