@@ -2,8 +2,10 @@ package frontier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
@@ -119,4 +121,137 @@ func (p *Problem) check() error {
 		}
 	}
 	return nil
+}
+
+// Within returns configurations such that every point of the exact front has one among them that is worse by at most a
+// factor 1+gap in time and in price. It fails as [Exact] does, and if the gap is not above 0.
+func Within(ctx context.Context, p Problem, gap float64) (Front, error) {
+	if !(gap > 0 && gap <= 1) {
+		return nil, fmt.Errorf("frontier: the gap is %v, want a number in (0, 1]", gap)
+	}
+	return solve(ctx, p, gap)
+}
+
+// grain is the share by which the bound of [Gap] may lie below the exact front.
+const grain = 5e-4
+
+// Gap returns by how much a front is worse than the exact one at most: each point of the exact front has one in f that is
+// worse by at most a factor 1+gap in time and in price. It compares f with a lower bound that knows nothing of how f was
+// made: fronts are combined as in [Exact], but neighbouring points become one that is as fast as the fastest and as cheap
+// as the cheapest of them, so that no configuration lies below. The bound is within 0.05 % of the exact front, and the
+// gap thus up to 0.05 % too large. Where the response time is no tree, the bound is the exact search.
+func Gap(ctx context.Context, p Problem, f Front) (float64, error) {
+	t, err := p.term()
+	if err != nil {
+		return 0, err
+	}
+	s := solver{ctx: ctx, problem: &p, trim: math.Pow(1+grain, 1/float64(t.depth())) - 1, down: true}
+	bound, err := s.front(t)
+	if err != nil {
+		return 0, err
+	}
+	gap, k := 0.0, 0
+	for _, l := range bound.labels {
+		// The best point is the last that is no slower but for the gap so far, or one of those after it.
+		for k < len(f) && f[k].Seconds <= l.t*(1+gap) {
+			k++
+		}
+		worse := math.Inf(1)
+		if k > 0 {
+			worse = f[k-1].USD/l.c - 1
+		}
+		for j := k; j < len(f) && f[j].Seconds < l.t*(1+worse); j++ {
+			worse = min(worse, max(f[j].Seconds/l.t, f[j].USD/l.c)-1)
+		}
+		gap = max(gap, worse)
+	}
+	return gap, nil
+}
+
+// Answer is the best configuration within a bound.
+type Answer struct {
+	Point
+	// Bound is what no configuration within the bound is below: USD a request for [Cheapest], seconds for [Fastest]. It is the
+	// point's own where the search came to its end.
+	Bound float64
+	// Exact says that the search came to its end: the point is the optimum.
+	Exact bool
+	// Nodes is the number of sets of configurations that the search looked into.
+	Nodes int
+}
+
+// ErrNone says that no configuration keeps a bound.
+var ErrNone = errors.New("frontier: no configuration keeps the bound")
+
+// Cheapest returns the cheapest configuration of a response time of at most so many seconds, by branch and bound. The answer
+// is as exact as that of [Exact], but the other points are not needed: where edges cross that is far less work. When
+// the context is done, the answer is the best configuration found so far, and Bound says how far it can be from the
+// optimum. The error is [ErrNone] where no configuration is fast enough.
+func Cheapest(ctx context.Context, p Problem, seconds float64) (Answer, error) {
+	return p.single(ctx, goal{seconds: seconds * (1 + tie), usd: math.Inf(1), cost: true})
+}
+
+// Fastest returns the fastest configuration of a price of at most so many USD a request, as [Cheapest] does.
+func Fastest(ctx context.Context, p Problem, usd float64) (Answer, error) {
+	return p.single(ctx, goal{seconds: math.Inf(1), usd: usd * (1 + tie)})
+}
+
+// goal bounds the search: configurations of at most so many seconds and USD. One number is the bound of the question,
+// the other comes from the best configuration found so far.
+type goal struct {
+	seconds, usd float64
+	cost         bool // the price is to be least, else the time
+}
+
+// value returns what is to be least.
+func (g *goal) value(seconds, usd float64) float64 {
+	if g.cost {
+		return usd
+	}
+	return seconds
+}
+
+// bound returns what the objective is at least, where rate·seconds + USD is at least v.
+func (g *goal) bound(v, rate float64) float64 {
+	if g.cost {
+		return v - float64(rate*g.seconds)
+	}
+	return (v - g.usd) / rate
+}
+
+// maxJoined is the most configurations of a part that becomes one variable.
+const maxJoined = 1 << 12
+
+func (p *Problem) single(ctx context.Context, g goal) (Answer, error) {
+	t, err := p.term()
+	if err != nil {
+		return Answer{}, err
+	}
+	s := &solver{ctx: context.WithoutCancel(ctx), problem: p, trim: tie}
+	c, err := s.newCore(t, func(t *term) bool {
+		n := 1.0
+		for _, f := range t.uses {
+			n *= float64(len(p.Options[f]))
+		}
+		return n <= maxJoined && t.tree()
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	b := newBoxes(c, g)
+	bound, err := b.run(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	found := &stair{function: -1, vars: c.vars, rows: [][]int32{b.best}, labels: []label{{t: b.bestSeconds, c: b.bestUSD}}}
+	out := Answer{Point: p.points(found)[0], Bound: bound, Nodes: b.nodes}
+	if own := g.value(out.Seconds, out.USD); bound >= own*(1-1e-9) {
+		out.Bound, out.Exact = own, true
+	}
+	return out, nil
+}
+
+// tree reports whether a term is made of sums and maxima alone.
+func (t *term) tree() bool {
+	return t.kind != workflow.Other && !slices.ContainsFunc(t.terms, func(c *term) bool { return !c.tree() })
 }

@@ -2,8 +2,12 @@ package placement
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // workflow is a workflow as it is configured or drawn.
@@ -163,4 +167,110 @@ func sorted(steps []step) (order, cycle []int32) {
 	cycle = append(cycle[slices.Index(cycle, at):], at)
 	slices.Reverse(cycle)
 	return nil, cycle
+}
+
+// at maps a uniform number from [0, 1) to the span.
+func (s Span) at(u float64) float64 { return s.Low + float64(u*(s.High-s.Low)) }
+
+// whole is at, rounded to the nearest whole number.
+func (s Span) whole(u float64) int { return int(math.Floor(s.at(u) + 0.5)) }
+
+// drawn draws functions and workflows of each class from the system's seed. The predecessor of a step is drawn from the
+// steps before it; with probability Join it has a second one.
+func (s *System) drawn() (shares []float64, err error) {
+	c := &s.config
+	for k := range c.Classes {
+		class := &c.Classes[k]
+		first := len(s.functions)
+		for i := range class.Functions {
+			f := drawFunction(class, fmt.Sprintf("%s-%d", class.Name, i),
+				rng.New(c.System, "function").With(uint64(k)).With(uint64(i)))
+			if err := s.addFunction(f, k); err != nil {
+				return nil, err
+			}
+		}
+		share := class.Share
+		if c.Workload == Mixed {
+			share = 1
+		}
+		for i := range class.Workflows {
+			name := fmt.Sprintf("%s-workflow-%d", class.Name, i)
+			steps := drawSteps(c, class, first, rng.New(c.System, "workflow").With(uint64(k)).With(uint64(i)))
+			if err := s.addWorkflow(name, name, steps, func(j int32) string { return fmt.Sprint(j) }); err != nil {
+				return nil, err
+			}
+			shares = append(shares, share/float64(class.Workflows))
+		}
+	}
+	return shares, nil
+}
+
+func drawFunction(class *FunctionClass, name string, k rng.Key) Function {
+	u := func(i uint64) float64 { return k.With(i).Float64() }
+	return Function{
+		Name: name, CPU: class.CPU.whole(u(0)), Memory: class.Memory.whole(u(1)), Network: class.Network.whole(u(2)),
+		GPU:   class.GPU.whole(u(3)),
+		Image: class.Image.at(u(4)), Parallel: class.Parallel.at(u(5)),
+	}
+}
+
+func drawSteps(c *Config, class *FunctionClass, first int, k rng.Key) []step {
+	steps := make([]step, c.Steps.Low+k.With(0).IntN(c.Steps.High-c.Steps.Low+1))
+	for j := range steps {
+		d := k.With(1 + uint64(j))
+		steps[j] = step{
+			function: int32(first + d.With(0).IntN(class.Functions)),
+			work:     class.Work.at(d.With(1).Float64()), output: class.Output.at(d.With(2).Float64()),
+		}
+		if j > 0 {
+			steps[j].after = append(steps[j].after, int32(d.With(3).IntN(j)))
+			if d.With(4).Float64() < c.Join {
+				steps[j].after = append(steps[j].after, int32(d.With(5).IntN(j)))
+			}
+		}
+	}
+	return steps
+}
+
+// shortestWork is the least work of a function of the trace, in seconds: some durations there are 0.
+const shortestWork = 0.01
+
+// fromTrace takes the functions of the Azure trace, each a workflow of one step. Work is the mean duration, cut at
+// Longest; memory is the mean of the function's application. What the trace does not say is drawn from the first class,
+// by the function's index.
+func (s *System) fromTrace(w workload.Config) (shares []float64, err error) {
+	w.Kind, w.Streams, w.Factor, w.Mean = workload.Azure2019, workload.StreamsFunction, 1, 0
+	source, err := workload.Open(w)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.config.Classes) == 0 {
+		return nil, fmt.Errorf("classes are none, want one for what the trace does not say of its functions")
+	}
+	class := &s.config.Classes[0]
+	trace := source.Trace()
+	for i := range trace.Functions {
+		f := &trace.Functions[i]
+		k := rng.New(s.config.System, "function of the trace").With(uint64(i))
+		name := fmt.Sprintf("azure-%d-%.8s", i, f.Name)
+		g := drawFunction(class, name, k)
+		g.GPU = 0
+		if f.Memory.Samples > 0 {
+			g.Memory = min(max(int(f.Memory.Average), 1), int(s.largest[Memory]))
+		}
+		if err := s.addFunction(g, 0); err != nil {
+			return nil, err
+		}
+		work := class.Work.at(k.With(6).Float64())
+		if f.Duration.Samples > 0 {
+			work = min(max(f.Duration.Average/1000, shortestWork), s.config.Longest)
+		}
+		steps := []step{{function: int32(i), work: work}}
+		if err := s.addWorkflow(name, name, steps, func(j int32) string { return fmt.Sprint(j) }); err != nil {
+			return nil, err
+		}
+		shares = append(shares, float64(f.Total()))
+	}
+	s.source = source
+	return shares, nil
 }

@@ -3,6 +3,8 @@ package pricing
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -202,4 +204,207 @@ func (o *SlotObserver) writeSlot(m *SlotMeters, k *envs.KindObservation) {
 		row[SeesWarm], row[SeesOff] = float32(warm[f]), off
 		row[SeesLeft] = left
 	}
+}
+
+// TierPrice is what a provider sets for one tier in a window: the decision of a pricing policy.
+type TierPrice struct {
+	// Price is what a billing unit costs users.
+	Price float64 `json:"price" unit:"money per billing unit"`
+	// KeepAlive is the number of keep-alive vGPUs of the tier: its baseline.
+	KeepAlive int `json:"keep_alive" unit:"vGPUs"`
+}
+
+// decodePrices writes what an action asks for. Baselines are projected onto the number of vGPUs: while their sum exceeds
+// it, the largest loses one (the projection of eq. 13).
+func decodePrices(a []float32, vgpus int, to []TierPrice) {
+	n, sum := len(to), 0
+	for m := range to {
+		to[m] = TierPrice{float64(a[m]), int(a[n+m])}
+		sum += to[m].KeepAlive
+	}
+	for ; sum > vgpus; sum-- {
+		most := 0
+		for m := range to {
+			if to[m].KeepAlive > to[most].KeepAlive {
+				most = m
+			}
+		}
+		to[most].KeepAlive--
+	}
+}
+
+// Prices writes what an action asks for: to has one entry for each tier. Keep-alive vGPUs that exceed the vGPUs together
+// are taken back from the largest tiers, as the environment does.
+func (o *Observer) Prices(act *envs.Action, to []TierPrice) error {
+	if err := envs.CheckAction(o.spec, nil, act); err != nil {
+		return err
+	}
+	if len(to) != len(o.cfg.Tiers) {
+		return fmt.Errorf("%s: room for %d prices, want %d, one for each tier", ID, len(to), len(o.cfg.Tiers))
+	}
+	decodePrices(act.Kinds[0], o.cfg.VGPUs, to)
+	return nil
+}
+
+// Fits returns an error where the keep-alive vGPUs that an action asks for exceed the vGPUs together. The environment
+// then takes some back.
+func (o *Observer) Fits(act *envs.Action) error {
+	if err := envs.CheckAction(o.spec, nil, act); err != nil {
+		return err
+	}
+	sum := 0
+	for _, x := range act.Kinds[0][len(o.cfg.Tiers):] {
+		sum += int(x)
+	}
+	if sum > o.cfg.VGPUs {
+		return fmt.Errorf("%s: the tiers ask for %d keep-alive vGPUs, there are %d", ID, sum, o.cfg.VGPUs)
+	}
+	return nil
+}
+
+// Switches is what a provider does for one function in a slot: numbers of vGPUs, granted as far as there are.
+type Switches struct {
+	// Warm is how many to switch on that need no load, Cold of any that are off.
+	Warm int32 `json:"warm"`
+	Cold int32 `json:"cold"`
+	// Release is how many idle transient ones to switch off, longest idle first.
+	Release int32 `json:"release"`
+	// Give is how many idle keep-alive ones to offer to functions of the same tier, Take how many of such offers to take.
+	Give int32 `json:"give"`
+	Take int32 `json:"take"`
+}
+
+// Switches writes what an action asks for: to has one entry for each function. Where an action is a choice of moves, how
+// these are carried out depends on the meters from which the observation was made.
+func (o *SlotObserver) Switches(act *envs.Action, m *SlotMeters, to []Switches) error {
+	if err := envs.CheckAction(o.spec, nil, act); err != nil {
+		return err
+	}
+	if len(to) != len(o.fn) {
+		return fmt.Errorf("%s: room for the switches of %d functions, want %d", SlotsID, len(to), len(o.fn))
+	}
+	a := act.Kinds[0]
+	if o.cfg.Acts == ActsMoves {
+		if err := o.check(m); err != nil {
+			return err
+		}
+		o.moves(a, m, to)
+		return nil
+	}
+	for f := range to {
+		row := a[f*Acts : (f+1)*Acts : (f+1)*Acts]
+		to[f] = Switches{
+			int32(row[ActWarm]), int32(row[ActCold]), int32(row[ActRelease]), int32(row[ActGive]), int32(row[ActTake]),
+		}
+	}
+	return nil
+}
+
+// moves translates moves into numbers of vGPUs, as far as there are enough vGPUs.
+func (o *SlotObserver) moves(moves []float32, m *SlotMeters, to []Switches) {
+	clear(to)
+	var offered [maxTiers]int32
+	off, n := m.Off, len(o.fn)
+	for f := range o.fn {
+		less := MostOff - int32(moves[f])
+		if less <= 0 {
+			continue
+		}
+		r := min(less, m.Idle[f])
+		g := min(less-r, m.IdleKeep[f])
+		to[f].Release, to[f].Give = r, g
+		off += r
+		offered[o.fn[f].tier] += g
+	}
+	start := int(m.Slot % int64(n))
+	for i := range n {
+		f := (start + i) % n
+		more := int32(moves[f]) - MostOff
+		if more <= 0 {
+			continue
+		}
+		on := min(more, off)
+		warm := min(on, m.Warm[f])
+		tier := &offered[o.fn[f].tier]
+		take := min(more-on, *tier)
+		to[f].Warm, to[f].Cold, to[f].Take = warm, on-warm, take
+		off -= on
+		*tier -= take
+	}
+}
+
+// tierKeys are the keys of what is seen of each tier, and meterKeys those of the rest, in the order of the observation.
+var (
+	tierKeys  = []string{"price", "keep_alive", "rate", "arrived", "violated", "begun", "waiting"}
+	meterKeys = []string{"potential", "next", "next", "revenue", "base", "gpu", "switch", "sla", "utilisation"}
+)
+
+// Key is the key of the reading that a feature shows, as in tiers[0].rate. The time of day is next's.
+func (o *Observer) Key(feature int) string {
+	if n := len(tierKeys); feature < n*len(o.cfg.Tiers) {
+		return fmt.Sprintf("tiers[%d].%s", feature/n, tierKeys[feature%n])
+	}
+	return meterKeys[feature-len(tierKeys)*len(o.cfg.Tiers)]
+}
+
+// Example returns meters that are observed as seen is, but for rounding.
+func (o *Observer) Example(seen *envs.Observation) *Meters {
+	row := seen.Kinds[0].Values
+	m := &Meters{Tiers: make([]TierMeters, len(o.cfg.Tiers))}
+	at := func(i int) float64 { return rounded(row[i]) }
+	for i := range m.Tiers {
+		from := i * len(tierKeys)
+		m.Tiers[i] = TierMeters{TierPrice: TierPrice{Price: at(from), KeepAlive: int(at(from + 1))}, Rate: at(from + 2),
+			Arrived: at(from + 3), Violated: at(from + 4), Begun: at(from + 5), Waiting: int(at(from + 6))}
+	}
+	from := len(m.Tiers) * len(tierKeys)
+	day := math.Atan2(float64(row[from+1]), float64(row[from+2])) / (2 * math.Pi)
+	m.Next = int64(math.Round((day-math.Floor(day))*float64(o.cfg.Demand.Period))) % int64(o.cfg.Demand.Period)
+	m.Potential, m.Revenue, m.Base, m.GPU = at(from), at(from+3), at(from+4), at(from+5)
+	m.Switch, m.SLA, m.Utilisation = at(from+6), at(from+7), min(1, at(from+8))
+	return m
+}
+
+// slotKeys are the keys of what a scheduler sees, by its place: those of functions end in [], those of tiers begin with
+// tiers. What has none is of the configuration.
+var slotKeys = [Sees]string{
+	SeesQueue: "queue[]", SeesLate: "late[]", SeesArrived: "arrived[]", SeesEstimate: "estimate[]",
+	SeesViolated: "violated[]", SeesBegun: "begun[]", SeesWait: "wait[]", SeesKeep: "keep[]",
+	SeesTransient: "transient[]", SeesIdleKeep: "idle_keep[]", SeesIdle: "idle[]", SeesPatient: "patient[]",
+	SeesIdleSince: "idle_since[]", SeesLoading: "loading[]", SeesWarm: "warm[]", SeesOff: "off",
+	SeesPrice: "tiers[].price", SeesBaseline: "tiers[].keep_alive", SeesLeft: "slot",
+}
+
+// Key is the key of the reading that a feature of a function shows, as in queue[3]; "" where it is configured.
+func (o *SlotObserver) Key(function, feature int) string {
+	of := function
+	if feature == SeesPrice || feature == SeesBaseline {
+		of = o.fn[function].tier
+	}
+	return strings.Replace(slotKeys[feature], "[]", fmt.Sprintf("[%d]", of), 1)
+}
+
+// Example returns meters that are observed as seen is, but for rounding.
+func (o *SlotObserver) Example(seen *envs.Observation) *SlotMeters {
+	m := NewSlotMeters(len(o.cfg.Tiers), len(o.fn))
+	whole := func(x float32) int32 { return int32(max(0, math.Round(float64(x)))) }
+	for f := range o.fn {
+		row := seen.Kinds[0].Values[f*Sees : (f+1)*Sees]
+		m.Tiers[o.fn[f].tier] = TierPrice{rounded(row[SeesPrice]), int(whole(row[SeesBaseline]))}
+		m.Estimate[f], m.Off = rounded(row[SeesEstimate]), whole(row[SeesOff])
+		m.Slot = int64(math.Round((1-float64(row[SeesLeft]))*float64(o.cfg.Slots))) % int64(o.cfg.Slots)
+		for place, to := range map[int][]int32{SeesQueue: m.Queue, SeesLate: m.Late, SeesArrived: m.Arrived,
+			SeesViolated: m.Violated, SeesBegun: m.Begun, SeesWait: m.Wait, SeesKeep: m.Keep, SeesTransient: m.Transient,
+			SeesIdleKeep: m.IdleKeep, SeesIdle: m.Idle, SeesPatient: m.Patient, SeesIdleSince: m.IdleSince,
+			SeesLoading: m.Loading, SeesWarm: m.Warm} {
+			to[f] = whole(row[place])
+		}
+	}
+	return m
+}
+
+// rounded is x with five digits, 0 where it is negative.
+func rounded(x float32) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(max(0, float64(x)), 'g', 5, 64), 64) // what is written is read
+	return y
 }

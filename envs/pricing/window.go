@@ -2,6 +2,108 @@ package pricing
 
 import "math"
 
+// Accounts of a slot, of a window and of an episode. Money is in the paper's normalised unit.
+const (
+	accRevenue = iota
+	accBase
+	accGPU
+	accSwitch
+	accSLA
+	accArrived
+	accViolated
+	accServed // jobs that began
+	accDropped
+	accSwitched   // charged changes of function
+	accRedeployed // all changes of function on any vGPU
+	accLoads
+	accBusy     // vGPU-slots in service
+	accDeployed // vGPU-slots on
+	accSlots
+	accounts
+)
+
+// Accounts of each tier, after the others.
+const (
+	tierArrived = iota
+	tierViolated
+	tierServed
+	tierAccounts
+)
+
+// perTier is the index of a tier's account.
+func (w *world) perTier(account, tier int) int { return accounts + tierAccounts*tier + account }
+
+// profit is R - C (eqs. 2 and 3).
+func profit(acc []float64) float64 {
+	return acc[accRevenue] - acc[accBase] - acc[accGPU] - acc[accSwitch] - acc[accSLA]
+}
+
+// beginSlot does what precedes a slot's decisions: services and loads end, jobs arrive, and jobs that can no longer
+// meet their SLA become late.
+func (w *world) beginSlot() {
+	clear(w.violated)
+	if w.cfg.Load > 0 {
+		clear(w.drawn)
+	}
+	w.free()
+	w.updatePatient()
+	w.arrive()
+	w.age()
+	if w.short > 0 {
+		w.promoteAll()
+	}
+}
+
+// endSlot does what follows the decisions: jobs begin, and the slot's costs are charged.
+func (w *world) endSlot() {
+	w.dispatch()
+	a := w.slotAcc
+	c := &w.cfg.Costs
+	h := float64(w.cfg.Slots)
+	for m := range w.tiers {
+		t := &w.cfg.Tiers[m]
+		jobs := w.rates[m]
+		switch c.Revenue {
+		case ArrivedRevenue:
+			jobs = a[w.perTier(tierArrived, m)]
+		case ServedRevenue:
+			jobs = a[w.perTier(tierServed, m)]
+		}
+		a[accRevenue] += float64(w.prices[m] * jobs * t.Demand)
+		if w.cfg.Pool == Reserved {
+			a[accBase] += float64(t.Rate * float64(w.baseline[m]) / h)
+		}
+	}
+	charged, on := w.transients, w.transients
+	for _, n := range w.tierKeep {
+		on += n
+	}
+	if c.Deployed == CountAll {
+		charged = on
+	}
+	if w.cfg.Pool == Fixed {
+		charged, on = 0, int32(w.cfg.VGPUs)
+		a[accBase] = float64(c.Fixed * float64(w.cfg.VGPUs) / h)
+	}
+	a[accGPU] += float64(c.GPU * float64(charged))
+	a[accBusy] += float64(w.busy)
+	a[accDeployed] += float64(on)
+	a[accSlots]++
+	copy(w.lastAcc, a)
+	for i, x := range a {
+		w.winAcc[i] += x
+		w.total[i] += x
+	}
+	clear(a)
+	w.slot++
+}
+
+// windowDone reports whether a window has just ended.
+func (w *world) windowDone() bool { return w.slot%int64(w.cfg.Slots) == 0 }
+
+// done reports whether the episode's windows are over.
+func (w *world) done() bool { return w.slot == int64(w.cfg.Windows)*int64(w.cfg.Slots) }
+
 // setWindow takes the prices and baselines of the coming window.
 func (w *world) setWindow(a []float32) {
 	decodePrices(a, w.cfg.VGPUs, w.asked)
@@ -113,4 +215,73 @@ func (w *world) promote(f int) {
 		return
 	}
 	w.owed[f]--
+}
+
+// offers is working memory of apply: what each function offers, and the next function of each tier that may take.
+type offers struct{ offered, cursor []int32 }
+
+func (w *world) makeOffers() {
+	w.offers = offers{make([]int32, len(w.fn)), make([]int32, len(w.tiers))}
+}
+
+// apply does what a slot's action asks for, as far as there are vGPUs to do it with: first all releases, then exchanges
+// of keep-alive vGPUs, then warm and then cold activations. Functions come in turn, beginning with another one in each
+// slot, so that none is always first.
+//
+// Exchanges stay within a tier: a tier has exactly as many keep-alive vGPUs as its baseline (eq. 10), so it has none to
+// give away.
+func (w *world) apply(a []float32) {
+	n := len(w.fn)
+	start := int(w.slot % int64(n))
+	exchange, activate := false, [2]bool{} // warm ones, cold ones
+	for f := range w.fn {
+		row := a[f*Acts : (f+1)*Acts : (f+1)*Acts]
+		if x := row[ActRelease]; x > 0 {
+			w.release(f, int32(x))
+		}
+		activate[0] = activate[0] || row[ActWarm] > 0
+		activate[1] = activate[1] || row[ActCold] > 0
+		w.offered[f] = min(int32(row[ActGive]), w.idleKeep(f).n)
+		exchange = exchange || w.offered[f] > 0
+	}
+	if exchange {
+		for m := range w.tiers {
+			w.cursor[m] = int32(w.tiers[m].from)
+		}
+		for i := range n {
+			f := (start + i) % n
+			w.take(f, int32(a[f*Acts+ActTake]))
+		}
+	}
+	for kind, what := range [...]int{ActWarm, ActCold} {
+		if !activate[kind] {
+			continue
+		}
+		for i := range n {
+			f := start + i
+			if f >= n {
+				f -= n
+			}
+			if x := int32(a[f*Acts+what]); x > 0 {
+				w.activate(f, x, what == ActWarm)
+			}
+		}
+	}
+}
+
+// take moves up to n vGPUs that others of its tier offer to function f.
+func (w *world) take(f int, n int32) {
+	m := w.fn[f].tier
+	for n > 0 && int(w.cursor[m]) < w.tiers[m].to {
+		g := int(w.cursor[m])
+		k := min(n, w.offered[g])
+		if g != f && k > 0 {
+			w.reassign(g, f, k)
+			w.offered[g] -= k
+			n -= k
+		}
+		if n > 0 {
+			w.cursor[m]++
+		}
+	}
 }

@@ -279,3 +279,51 @@ func (e *Env) NewEnv() (*Env, error) { return NewWith(e.id, e.cfg, e.source) }
 
 // TraceDraws implements [envs.DrawTracer].
 func (e *Env) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) { e.trace = f }
+
+// Functions returns the names of the workflow's functions, in the order of the agents.
+func (e *Env) Functions() []string { return e.app.flow.Functions() }
+
+// Fits reports whether all machines together can hold a configuration.
+func (e *Env) Fits(rs []Resources) bool { return !e.refused(rs) }
+
+// Machines is the number of machines. In a generated workflow it grows with the functions.
+func (e *Env) Machines() int { return e.app.machines(&e.cfg.Platform) }
+
+// Meters returns what the last observation was made from: the numbers that a platform would measure. They are those of
+// this environment's own Reset or Step, not of one that it was copied from, and change with the next.
+func (e *Env) Meters() *Meters { return &e.meters }
+
+// Demand returns the expected work of each function for a request to the workflow, in core-seconds, in the functions'
+// order.
+func (e *Env) Demand() []float64 {
+	demand := e.app.flow.FunctionExecutions()
+	for f := range demand {
+		demand[f] *= e.app.laws[f].Work
+	}
+	return demand
+}
+
+// PriceOf returns the price of an action in USD per hour, without execution times. It does not step the environment.
+// Safe exploration (FaaSConf, §4.3) uses it.
+func (e *Env) PriceOf(act *envs.Action) (float64, error) {
+	if err := envs.CheckAction(e.spec, nil, act); err != nil {
+		return 0, err
+	}
+	w, sum := e.app.rng.Components(), 0.0
+	for a := act.Kinds[0]; len(a) > 0; a = a[w:] {
+		r := e.app.rng.Decode(a[:w])
+		sum += e.rates.Hourly(r.CPU, r.Memory, r.Replicas)
+	}
+	return sum, nil
+}
+
+// Resample draws the arrivals to come again, from another seed that follows from the episode's and from salt, under
+// the same load. Requests in progress stay. A planner that knows the law of the arrivals, but not the arrivals, plans on
+// copies with several salts. It is part of the state, as the salt of [Env.Salt] is. In a closed loop it does nothing:
+// users send when a response has come.
+func (e *Env) Resample(salt uint64) {
+	if a := e.walk.Arrivals(); a != nil {
+		a.Resample(rng.New(e.seed, "sizing/resample").With(salt).Uint64())
+		e.walk.SeekTo(e.loadTime())
+	}
+}

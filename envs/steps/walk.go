@@ -6,6 +6,45 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
+// State is where a step of a request stands.
+type State uint8
+
+// States of a step.
+const (
+	Waiting State = iota // it is not known yet that all it waits for has ended
+	Ready                // it is to be decided now
+	Running
+	Done
+	Skipped // a branch that was not taken leads to it
+)
+
+// Moment is what is known of a request when some of its steps are ready. What it points to holds until the next
+// decision; deciders do not write to it.
+type Moment struct {
+	// Now is the time in seconds since the request began, SLO the limit to its end, Spent the USD so far, and Miss the
+	// price in USD of a request that ends later than SLO (λ).
+	Now, SLO, Spent, Miss float64
+	// Ready are the steps to decide now, one after the other: Ready[0] is next.
+	Ready []int
+	// State, Choice, Begun and Done are per step: where it stands, its option (-1 before it is chosen), and the times in
+	// seconds since the request began at which it began and ended. Done is only known of steps in the state Done.
+	State  []State
+	Choice []int
+	Begun  []float64
+	Done   []float64
+	// Warm is per step and memory size of the platform the number of idle warm instances.
+	Warm [][]int
+}
+
+// Decider chooses an option for each step as it becomes ready. It is used by one goroutine.
+type Decider interface {
+	// Begin tells of a request's workflow, its limit in seconds and the price of a miss in USD.
+	Begin(m *Model, slo, miss float64)
+	// Decide returns an option of a step that is ready: an index into m.Options[step], or what m.Pack returns for one that
+	// is not on the step's front.
+	Decide(at *Moment, step int) (option int)
+}
+
 // walk is a request on its way through the workflow. A step waits until every edge into it is decided: taken or not. It
 // is ready if one is taken, and skipped if none is.
 type walk struct {
@@ -234,3 +273,89 @@ func (w *walk) proceed() {
 
 // off returns the option of a step whose option is not on its front.
 func (w *walk) off(s int) *Option { return &w.offs[s] }
+
+// Player lets deciders decide requests, each alone on a cold platform: what the environment plays, without observations
+// and rewards. It is used by one goroutine.
+type Player struct {
+	walk walk
+	room room
+	runs []result // per step
+}
+
+// Played is what a request came to.
+type Played struct {
+	// Seconds is its time from end to end, USD its price.
+	Seconds, USD float64
+	// Mapping, Transfer and Compute are the seconds of the steps on its critical path: those that it waited for, one after
+	// the other. They are those of the instance of each step that ended last: until it started, and after that.
+	Mapping, Transfer, Compute float64
+	// Decisions is the number of steps on the critical path that were decided, Cold the cold starts of all steps.
+	Decisions, Cold int
+}
+
+// Play plays a request: the steps' times are drawn from key and step and instance alone, so that deciders face the same
+// draws. slo is the limit in seconds and miss its price in USD, as the decider is told.
+func (p *Player) Play(m *Model, d Decider, key rng.Key, slo, miss float64) Played {
+	w := &p.walk
+	p.runs = resized(p.runs, m.NumSteps())
+	clear(p.runs)
+	p.room.reset(&m.Platform)
+	w.runner.room = &p.room
+	w.begin(m, m, key, slo, miss)
+	d.Begin(m, slo, miss)
+	for !w.over() {
+		s := w.step()
+		k := d.Decide(&w.at, s)
+		p.runs[s], _ = w.take(k, m.configuration(s, k))
+	}
+	out := Played{Seconds: w.at.Now, USD: w.at.Spent, Cold: w.total.cold}
+	p.trace(&out)
+	return out
+}
+
+// trace goes back along the critical path: from the step that ended last to the one at whose end it began. A wait state on
+// it is none of the parts.
+func (p *Player) trace(out *Played) {
+	at, m := &p.walk.at, p.walk.m
+	lasts := func(s int) bool { return at.State[s] == Done && (!m.Free(s) || m.Steps[s].Wait > 0) }
+	last := -1
+	for s := range at.State {
+		if lasts(s) && (last < 0 || at.Done[s] > at.Done[last]) {
+			last = s
+		}
+	}
+	for last >= 0 {
+		if r := &p.runs[last]; !m.Free(last) {
+			out.Decisions++
+			out.Mapping += r.began
+			out.Transfer += r.moved
+			out.Compute += r.seconds - r.began - r.moved
+		}
+		begun := at.Begun[last]
+		last = -1
+		for s := range at.State {
+			if lasts(s) && at.Done[s] == begun {
+				last = s
+				break
+			}
+		}
+	}
+}
+
+// Measured is what one run of a step came to.
+type Measured struct {
+	// Seconds is the time of the whole step. Mapping is the part of it until the last instance starts.
+	Seconds, Mapping float64
+	// Transfer is the download and the upload of the instance that ended last.
+	Transfer float64
+	USD      float64
+	Cold     int
+}
+
+// Measure runs a step alone with an option, as [Model.Seconds] takes it, where it finds so many warm instances.
+func (p *Player) Measure(m *Model, step, option, warm int, key rng.Key) Measured {
+	p.room.reset(&m.Platform)
+	p.walk.runner.platform, p.walk.runner.room = &m.Platform, &p.room
+	r := p.walk.runner.run(key, &m.Steps[step], step, m.configuration(step, option), 0, warm)
+	return Measured{Seconds: r.seconds, Mapping: r.mapping, Transfer: r.moved, USD: r.usd, Cold: r.cold}
+}

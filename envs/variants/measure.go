@@ -1,9 +1,14 @@
 package variants
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/serve"
@@ -256,3 +261,167 @@ func (x *Measurer) idle() (usd, instances float64) {
 	}
 	return usd, instances
 }
+
+// Sections: as many as leave each some requests, so that its 95th percentile is one of its own.
+const (
+	mostSections    = 20
+	requestsSection = 40
+)
+
+// result works out the requests that have ended.
+func (x *Measurer) result(idle float64) Measured {
+	slices.SortFunc(x.samples, func(a, b sample) int {
+		return cmp.Or(cmp.Compare(a.begun, b.begun), cmp.Compare(a.run, b.run))
+	})
+	n := len(x.samples)
+	m := Measured{Requests: n, Idle: Executions * idle / float64(n)}
+	var runs, coldRuns, coldRequests float64
+	for i := range x.samples {
+		s := &x.samples[i]
+		m.Functions += s.usd
+		m.Orchestration += s.transfers
+		runs += float64(s.runs)
+		coldRuns += float64(s.cold)
+		if s.cold > 0 {
+			coldRequests++
+		}
+	}
+	m.Functions *= Executions / float64(n)
+	m.Orchestration *= Executions / float64(n)
+	m.ColdRequests, m.ColdRuns = coldRequests/float64(n), coldRuns/math.Max(1, runs)
+	m.USD = x.interval(func(s []sample) float64 {
+		var sum float64
+		for i := range s {
+			sum += s[i].usd + s[i].transfers
+		}
+		return Executions*sum/float64(len(s)) + m.Idle
+	})
+	m.Mean = x.interval(func(s []sample) float64 {
+		var sum float64
+		for i := range s {
+			sum += s[i].seconds
+		}
+		return sum / float64(len(s))
+	})
+	m.P50, m.P95, m.P99 = x.percentile(0.5), x.percentile(0.95), x.percentile(0.99)
+	return m
+}
+
+func (x *Measurer) percentile(p float64) Interval {
+	return x.interval(func(s []sample) float64 {
+		x.scratch = x.scratch[:0]
+		for i := range s {
+			x.scratch = append(x.scratch, s[i].seconds)
+		}
+		slices.Sort(x.scratch)
+		at := float64(p * float64(len(s)-1))
+		i := int(at)
+		lo, hi := x.scratch[i], x.scratch[min(i+1, len(s)-1)]
+		return lo + float64((at-float64(i))*(hi-lo))
+	})
+}
+
+// interval is a quantity of all requests, with the interval that the sections' values give (Asmussen and Glynn,
+// Stochastic Simulation, 2007, III.5a). With too few requests for two sections it has no bounds but itself.
+func (x *Measurer) interval(of func([]sample) float64) Interval {
+	n := len(x.samples)
+	all := of(x.samples)
+	sections := min(mostSections, n/requestsSection)
+	if sections < 2 {
+		return Interval{all, all, all}
+	}
+	var sq float64
+	for i := range sections {
+		d := of(x.samples[i*n/sections:(i+1)*n/sections]) - all
+		sq += float64(d * d)
+	}
+	k := float64(sections)
+	half := float64(distuv.StudentsT{Sigma: 1, Nu: k - 1}.Quantile(0.975) * math.Sqrt(sq/(k-1)/k))
+	return Interval{all, all - half, all + half}
+}
+
+// quantity is what a problem's percentile is of what was measured.
+func (m *Measured) quantity(percentile float64) (*Interval, error) {
+	switch percentile {
+	case 0:
+		return &m.Mean, nil
+	case 50:
+		return &m.P50, nil
+	case 95:
+		return &m.P95, nil
+	case 99:
+		return &m.P99, nil
+	}
+	return nil, fmt.Errorf("the percentile is %g, want 50, 95 or 99, or 0 for the mean", percentile)
+}
+
+// Solve searches for the cheapest plan whose response time, as measured, is within a problem's latency: the optimum of
+// the mean model with the margin that fits. It goes along the model's exact trade-offs between mean time and cost
+// ([Model.Front]) and takes the slowest plan that keeps the bound, found by bisection and then among the slower ones
+// next to it, since what is measured does not rise with the mean everywhere. The plan kept the bound in this period;
+// on other draws it may miss it by about its interval. A plan off the front could be cheaper: means know nothing of
+// cold starts.
+//
+// The objective is [Cost]; a budget is not read. Where not even the fastest plan keeps the bound the error says what it
+// has.
+func (x *Measurer) Solve(ctx context.Context, p Problem, d Period) (Plan, Measured, error) {
+	if p.Objective != Cost || !(p.Latency > 0) {
+		return Plan{}, Measured{}, fmt.Errorf("the objective is %s with a latency of %g s, want %s with a latency",
+			p.Objective, p.Latency, Cost)
+	}
+	if err := p.Validate(); err != nil {
+		return Plan{}, Measured{}, err
+	}
+	front, err := x.model.Front(ctx, p.Accuracy)
+	if err != nil {
+		return Plan{}, Measured{}, err
+	}
+	if len(front) == 0 {
+		_, err := x.model.Solve(ctx, p)
+		return Plan{}, Measured{}, err
+	}
+	var best Measured
+	found := -1
+	try := func(i int) bool {
+		if err != nil || ctx.Err() != nil {
+			return false
+		}
+		var m Measured
+		if m, err = x.Measure(front[i].Choice, d); err != nil {
+			return false
+		}
+		var q *Interval
+		if q, err = m.quantity(p.Percentile); err != nil || q.Value > p.Latency {
+			return false
+		}
+		if i > found {
+			best, found = m, i
+		}
+		return true
+	}
+	slow := sort.Search(len(front), func(i int) bool { return !try(i) })
+	for i := slow + 1; i < min(slow+neighbours, len(front)); i++ {
+		try(i)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return Plan{}, Measured{}, ctx.Err()
+	case err != nil:
+		return Plan{}, Measured{}, err
+	case found < 0:
+		m, err := x.Measure(front[0].Choice, d)
+		if err != nil {
+			return Plan{}, Measured{}, err
+		}
+		q, err := m.quantity(p.Percentile)
+		if err != nil {
+			return Plan{}, Measured{}, err
+		}
+		return Plan{}, Measured{}, fmt.Errorf("nothing on the model's front keeps %g s here: the fastest plan takes %.4g s, "+
+			"with a cold start in %.3g %% of the requests", p.Latency, q.Value, 100*m.ColdRequests)
+	}
+	return front[found], best, nil
+}
+
+// neighbours is how many slower plans are tried beside the one that bisection finds.
+const neighbours = 8

@@ -3,10 +3,14 @@ package variants
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
+	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 )
 
@@ -202,4 +206,148 @@ func (m *Model) infeasible(ctx context.Context, l *levels, p Problem) error {
 	}
 	slices.SortStableFunc(out.Needs, func(a, b Need) int { return cmp.Compare(a.distance(), b.distance()) })
 	return out
+}
+
+// crossing reports whether the response time is no tree of sums and maxima, so that a front takes long.
+func (m *Model) crossing() bool {
+	m.fronts.shape.Do(func() {
+		p := frontier.Problem{Flow: m.Flow, Delays: m.Delays}
+		for _, options := range m.Options {
+			p.Options = append(p.Options, []frontier.Option{{Seconds: options[0].Seconds}})
+		}
+		tree, err := p.Tree()
+		m.fronts.crossing = err == nil && !tree
+	})
+	return m.fronts.crossing
+}
+
+// single returns the best plan of a floor by branch and bound, where the cost is a sum over functions: what Express
+// orchestration costs grows with the time. It is one without a choice where there is none, and what none is
+// below. Of plans that are equally good at the objective it is the one that is best at the other.
+func (m *Model) single(ctx context.Context, l *levels, floor []int, p Problem) (Plan, float64, error) {
+	q, kept := m.problem(l, floor)
+	bound := func(b float64) float64 {
+		if b == 0 {
+			return math.Inf(1)
+		}
+		return b * (1 + slack)
+	}
+	orchestration := m.OrchestrationUSD(0) // the same for all times
+	var a frontier.Answer
+	var err error
+	if p.Objective == Time {
+		a, err = frontier.Fastest(ctx, q, bound(p.Budget)/Executions-orchestration)
+	} else {
+		a, err = frontier.Cheapest(ctx, q, bound(p.Latency))
+	}
+	switch {
+	case errors.Is(err, frontier.ErrNone):
+		return Plan{}, math.Inf(1), nil
+	case err != nil:
+		return Plan{}, 0, fmt.Errorf("%s: %s", m.App.Name, strings.TrimPrefix(err.Error(), "frontier: "))
+	}
+	proved := a.Bound
+	if a.Exact {
+		other := frontier.Fastest
+		at := a.USD
+		if p.Objective == Time {
+			other, at = frontier.Cheapest, a.Seconds
+		}
+		if b, err := other(ctx, q, at); err == nil {
+			a.Point = b.Point
+		}
+	}
+	out := Plan{a.Choice, Outcome{Seconds: a.Seconds, USD: Executions * (a.USD + orchestration)}}
+	if p.Objective != Time {
+		proved = Executions * (proved + orchestration)
+	}
+	for f, i := range out.Choice {
+		out.Choice[f] = kept[f][i]
+	}
+	if within(out.Seconds, p.Latency) && within(out.USD, p.Budget) {
+		return out, proved, nil
+	}
+	// The bound on the other quantity. Where even the best answer misses it, no configuration keeps both bounds.
+	if p.Objective == Time && !within(proved, p.Latency) || p.Objective != Time && !within(proved, p.Budget) {
+		proved = math.Inf(1)
+	}
+	return Plan{}, proved, nil
+}
+
+// Infeasible says that a problem's constraints cannot be met together.
+type Infeasible struct {
+	Problem Problem `json:"problem"`
+	// Alone are the constraints that cannot be met even without the others.
+	Alone []Need `json:"alone,omitempty"`
+	// Needs say for each constraint what it would have to be with the others as they are, the one that has to give way
+	// least first. A constraint that is not among them does not help.
+	Needs []Need `json:"needs,omitempty"`
+}
+
+func (e *Infeasible) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "nothing has %s", strings.TrimPrefix(e.Problem.constraints(), "with "))
+	for _, n := range e.Alone {
+		fmt.Fprintf(&b, "\n  %s cannot be met, even alone: the %s is %s", n.wanted(e.Problem), n.least(), n.value(n.Least))
+	}
+	for i, n := range e.Needs {
+		nearest := ""
+		if i == 0 {
+			nearest = "nearest: "
+		}
+		fmt.Fprintf(&b, "\n  %s%s can be met with the others as they are: %s", nearest, n.asked(e.Problem), n.outcome())
+	}
+	return b.String()
+}
+
+// Nearest returns the configuration of the constraint that has to give way least, false where none alone is enough.
+func (e *Infeasible) Nearest() (Plan, bool) {
+	if len(e.Needs) == 0 {
+		return Plan{}, false
+	}
+	return e.Needs[0].Plan, true
+}
+
+func (n Need) value(x float64) string {
+	switch n.Constraint {
+	case "latency":
+		return fmt.Sprintf("%.4g s", x)
+	case "budget":
+		return fmt.Sprintf("%.6g USD", x)
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
+func (n Need) least() string {
+	return map[string]string{"latency": "least response time", "budget": "least cost", "accuracy": "greatest accuracy"}[n.Constraint]
+}
+
+// wanted names the constraint as the problem has it, asked as it can be met: rounded to the side on which it still can.
+func (n Need) wanted(p Problem) string { return n.named(p, n.Wanted) }
+
+func (n Need) asked(p Problem) string {
+	digits, round := 4.0, math.Ceil
+	switch n.Constraint {
+	case "accuracy":
+		round = math.Floor
+	case "budget":
+		digits = 6
+	}
+	if n.Least == 0 {
+		return n.named(p, 0)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(n.Least))+1-digits)
+	return n.named(p, round(n.Least/unit*(1-1e-12))*unit)
+}
+
+func (n Need) named(p Problem, x float64) string {
+	if n.Constraint == "latency" && p.Percentile > 0 {
+		return fmt.Sprintf("p%g %s", p.Percentile, n.value(x))
+	}
+	return n.Constraint + " " + n.value(x)
+}
+
+func (n Need) outcome() string {
+	o := n.Plan.Outcome
+	return fmt.Sprintf("%.4g s, %.6g USD per million executions, accuracy %.4g", o.Seconds, o.USD, o.Accuracy)
 }

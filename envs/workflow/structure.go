@@ -124,3 +124,151 @@ func (w *Workflow) checkReachable() error {
 	}
 	return nil
 }
+
+// edge is a way on from a node in the workflow without its loops. Its probability is that of the branch among those
+// that take no loop, 1 for a next edge.
+type edge struct {
+	to int32
+	p  float64
+}
+
+// findOnward finds the ways on from each node, in the order of the graph's list. A node that nothing follows leads to
+// the end. A node all of whose ways lead back has none, and what leads to nothing but such nodes leads back itself.
+func (w *Workflow) findOnward() error {
+	w.on = make([][]edge, len(w.function))
+	from := make(map[string]int, len(w.function))
+	for n := range w.function {
+		from[w.NodeName(n)] = n
+	}
+	to := func(name string) int32 {
+		if name == End {
+			return exit
+		}
+		return int32(from[name])
+	}
+	for _, e := range w.graph.Edges {
+		switch n := from[e.From]; e.Kind {
+		case Next:
+			w.on[n] = append(w.on[n], edge{to(e.To), 1})
+		case Branch:
+			w.on[n] = append(w.on[n], edge{to(e.To), e.Probability})
+		}
+	}
+	back := make([]bool, len(w.function))
+	for _, n := range slices.Backward(w.order) {
+		if len(w.on[n]) == 0 && len(w.alts[n]) == 0 {
+			w.on[n] = []edge{{exit, 1}}
+		}
+		w.on[n] = slices.DeleteFunc(w.on[n], func(e edge) bool { return e.to != exit && back[e.to] })
+		back[n] = len(w.on[n]) == 0
+		if len(w.alts[n]) == 0 {
+			continue
+		}
+		stay := 1.0
+		for _, a := range w.alts[n] {
+			if a.loop >= 0 || a.to != exit && back[a.to] {
+				stay -= a.p
+			}
+		}
+		for i := range w.on[n] {
+			if e := &w.on[n][i]; !slices.Contains(w.next[n], e.to) {
+				e.p /= stay
+			}
+		}
+	}
+	if len(w.on[w.entry]) > 0 {
+		return nil
+	}
+	for n, as := range w.alts {
+		if p := w.back(int32(n)); len(as) > 0 && p >= 1-1e-9 {
+			return fmt.Errorf("node %q repeats with probability %v and never ends: want a probability below 1 and an edge "+
+				"that leads on", w.NodeName(n), p)
+		}
+	}
+	return fmt.Errorf("every path from %q leads back, so that the workflow never ends", w.NodeName(w.entry))
+}
+
+// counter counts expected runs.
+type counter struct {
+	w     *Workflow
+	inner [][]float64 // per inner region and node: runs per pass, without the fork's
+	meets []bool      // whether parallel paths meet at a node in some scenario
+	seen  []int
+}
+
+// countRuns computes the expected runs of each node, and checks that parallel paths meet at each node that says so.
+func (w *Workflow) countRuns() error {
+	n := len(w.function)
+	c := counter{w: w, inner: make([][]float64, len(w.inner)), meets: make([]bool, n), seen: make([]int, n)}
+	for _, t := range w.terms {
+		if t.region {
+			runs := make([]float64, n)
+			c.region(runs, &w.inner[t.index], 1)
+			runs[w.inner[t.index].from] = 0
+			c.inner[t.index] = runs
+		}
+	}
+	w.execs = make([]float64, n)
+	for i := range w.regions {
+		c.region(w.execs, &w.regions[i], w.regions[i].weight)
+	}
+	for _, m := range w.order {
+		if caller := w.caller[m]; caller >= 0 {
+			w.execs[m], w.factor[m] = w.execs[caller], w.factor[caller]
+		} else if w.overlap != nil {
+			w.execs[m] *= w.factor[m]
+		}
+	}
+	for m, node := range w.graph.Nodes {
+		if node.Join && !c.meets[m] {
+			return fmt.Errorf("node %q is a join without a fork: no parallel paths meet there; remove the join or "+
+				"lead a second path to it", node.Name)
+		}
+	}
+	return nil
+}
+
+// region adds the runs in a region that a request enters with a weight.
+func (c *counter) region(dst []float64, r *region, weight float64) {
+	for _, s := range r.scenarios {
+		p := float64(weight * s.p)
+		dst[r.from] += p
+		for _, l := range s.links {
+			if l.to != exit {
+				c.seen[l.to] = 0
+			}
+		}
+		for i, l := range s.links {
+			if l.span >= 0 && i > 0 && s.links[i-1].from == l.from && s.links[i-1].span == l.span {
+				continue // a decision, see decide.go
+			}
+			if l.span >= 0 {
+				c.span(dst, &c.w.spans[l.span], p)
+				if c.w.spans[l.span].fork { // it goes on with the fork's last run
+					dst[l.to] += p
+					continue
+				}
+			}
+			if l.to == exit {
+				continue
+			}
+			if c.seen[l.to]++; c.seen[l.to] > 1 {
+				c.meets[l.to] = true
+			} else if l.to != s.to {
+				dst[l.to] += p
+			}
+		}
+	}
+}
+
+// span adds what repeats in a span.
+func (c *counter) span(dst []float64, s *span, p float64) {
+	for _, r := range s.runs {
+		dst[r.what] += float64(p * r.n)
+	}
+	for _, f := range s.forks {
+		for m, x := range c.inner[f.what] {
+			dst[m] += float64(float64(p*f.n) * x)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs/state"
@@ -167,4 +168,93 @@ func (c *cursor) State(k *state.Codec) {
 		k.Check(at >= 0 && at <= len(c.order), "arrival %d of minute %d, which has %d", at, minute, len(c.order))
 		c.at = at
 	}
+}
+
+// sorter sorts the arrivals of a minute by time. It reuses its buffers.
+type sorter struct {
+	spare []uint64
+	count [2][radix]int32
+}
+
+const (
+	// Radix sort: the microseconds of a minute have 26 bits, two digits of 13 bits.
+	digitBits = 13
+	radix     = 1 << digitBits
+	// minRadix is the number of arrivals from which a radix sort is faster than slices.Sort.
+	minRadix = 1500
+)
+
+// sort sorts order, whose low orderBits are ascending, and returns the sorted slice; the other slice becomes the spare.
+// The radix sort on the bits of the time alone is stable: its result equals that of slices.Sort on the whole numbers.
+func (s *sorter) sort(order []uint64) []uint64 {
+	if len(order) < minRadix {
+		slices.Sort(order)
+		return order
+	}
+	if cap(s.spare) < len(order) {
+		s.spare = make([]uint64, cap(order))
+	}
+	clear(s.count[0][:])
+	clear(s.count[1][:])
+	for _, x := range order {
+		t := x >> orderBits
+		s.count[0][t%radix]++
+		s.count[1][t>>digitBits%radix]++
+	}
+	for digit := range s.count {
+		at, shift := &s.count[digit], orderBits+digit*digitBits
+		var before int32
+		for i, n := range at {
+			at[i] = before
+			before += n
+		}
+		to := s.spare[:len(order)]
+		for _, x := range order {
+			d := x >> shift % radix
+			to[at[d]] = x
+			at[d]++
+		}
+		s.spare, order = order, to
+	}
+	return order
+}
+
+// Users are closed-loop users: each waits for a response and thinks before the next request. Users has no state:
+// request k of a user begins some time after the response to request k-1, and only the simulator knows that time.
+type Users struct {
+	config UsersConfig
+	think  rng.Key
+}
+
+// Constant is a distribution of think time, as [UsersConfig.ThinkLaw] names it. The others are [Uniform] and
+// [Exponential].
+const Constant = "constant"
+
+// Count returns the number of users.
+func (u Users) Count() int { return u.config.Count }
+
+// Spawn returns when a user joins, in microseconds from the start. Users join as in Locust since 2.0 (UsersDispatcher
+// in dispatch.py): in groups as large as the integer part of the spawn rate, the first at time 0, at intervals that
+// give the rate. Ten users at a rate of 10 per second join together; at a rate below 2 per second users join one by
+// one.
+func (u Users) Spawn(user int) int64 {
+	batch := max(1, math.Floor(u.config.SpawnRate))
+	return int64(float64(math.Floor(float64(user)/batch)*batch) / u.config.SpawnRate * float64(Second))
+}
+
+// Think returns the microseconds between the response to a user's request k-1 and that user's request k. It is a
+// function of (seed, user, request) alone. Request 0 begins when the user joins.
+func (u Users) Think(user int, request uint64) int64 {
+	mean := u.config.Think * float64(Second)
+	if mean == 0 || request == 0 {
+		return 0
+	}
+	k := u.think.With(uint64(user)).With(request)
+	switch u.config.ThinkLaw {
+	case Uniform:
+		mean = float64(mean*k.Float64()) * 2
+	case Exponential:
+		mean *= k.Exp()
+	}
+	return int64(mean)
 }

@@ -1,5 +1,16 @@
 package workload
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/stoker-rl/stoker/bounds"
+)
+
 // Kinds of workload, as [Config.Kind] names them.
 const (
 	Azure2019  = "azure2019"
@@ -155,4 +166,168 @@ func Default() Config {
 		Wave:  Wave{Period: 1440, Amplitude: 0.5},
 		Users: UsersConfig{Count: 10, SpawnRate: 10, ThinkLaw: Constant},
 	}
+}
+
+// Factor multiplies a workload's arrivals. In files it is a number above 0, or auto.
+type Factor float64
+
+// Auto is the factor that brings the workload to [Config.TargetUtilisation] of what the environment's action ranges
+// serve. [OpenFor] replaces it by a number.
+const Auto Factor = -1
+
+// auto is how files write [Auto].
+const auto = "auto"
+
+// Words are the texts that stand for a factor in files, beside numbers.
+func (Factor) Words() []string { return []string{auto} }
+
+// String returns the number, or auto.
+func (f Factor) String() string {
+	if f == Auto {
+		return auto
+	}
+	return strconv.FormatFloat(float64(f), 'g', -1, 64)
+}
+
+// UnmarshalText reads a number above 0, or auto.
+func (f *Factor) UnmarshalText(b []byte) error {
+	if string(b) == auto {
+		*f = Auto
+		return nil
+	}
+	x, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !(x > 0) || math.IsInf(x, 0) {
+		return fmt.Errorf("it is %q, want a number above 0, or auto", b)
+	}
+	*f = Factor(x)
+	return nil
+}
+
+// MarshalYAML writes a number, or auto.
+func (f Factor) MarshalYAML() (any, error) {
+	if f == Auto {
+		return auto, nil
+	}
+	return float64(f), nil
+}
+
+// MarshalJSON writes a number, or "auto".
+func (f Factor) MarshalJSON() ([]byte, error) {
+	if f == Auto {
+		return json.Marshal(auto)
+	}
+	return json.Marshal(float64(f))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (f *Factor) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		return f.UnmarshalText([]byte(s))
+	}
+	return f.UnmarshalText(b)
+}
+
+// Validate reports the first wrong field by its name and says what is expected. It opens no file. It also checks the
+// fields that the kind does not use, so that a valid configuration stays valid when the kind changes.
+func (c *Config) Validate() error {
+	var w *bounds.Error
+	if errors.As(bounds.Check(c), &w) {
+		return &FieldError{w.Key, w.Text}
+	}
+	switch {
+	case c.Factor != Auto && !(c.Factor > 0 && c.Factor <= math.MaxFloat64):
+		return wrong("factor", float64(c.Factor), "more than 0, or auto")
+	case c.Path == "" && c.Sample != 0 && c.Sample != embeddedSample:
+		return wrong("sample", c.Sample, fmt.Sprintf("0 or %d, which is the embedded trace, or set path", embeddedSample))
+	case c.Path == "" && len(c.Days) > 0:
+		return wrong("days", c.Days, "none: the embedded trace has one day; set path")
+	case repeats(c.Days):
+		return wrong("days", c.Days, "each day once")
+	case slices.Contains(c.Functions.Names, ""):
+		return wrong("functions.names", c.Functions.Names, "prefixes of names, none of them empty")
+	case c.Minutes != (Range{}) && c.Minutes.To <= c.Minutes.From:
+		return wrong("minutes", fmt.Sprintf("%d to %d", c.Minutes.From, c.Minutes.To), "from 0 or above, to above from")
+	case c.Mean > 0 && c.Kind == ClosedLoop:
+		return wrong("mean", c.Mean, "0 with closed-loop users: their number and think time make the load")
+	case c.Factor == Auto && c.Kind == ClosedLoop:
+		return wrong("factor", c.Factor, "a number with closed-loop users: it has no effect on them")
+	case c.Mean > 0 && c.Factor != 1:
+		return wrong("mean", c.Mean, fmt.Sprintf("either a mean or a factor, and workload.factor is %v; set "+
+			"workload.factor=1 to have the mean, workload.mean=0 to have the factor", c.Factor))
+	case c.Mean*60*c.Draw.high() > maxPerMinute:
+		return wrong("mean", c.Mean, fmt.Sprintf("at most %d arrivals a minute", maxPerMinute))
+	case c.peak() > maxPerMinute:
+		return wrong("rate", c.Rate, fmt.Sprintf("one that with factor and bursts gives at most %d arrivals a minute",
+			maxPerMinute))
+	}
+	return c.validateDraw()
+}
+
+// embeddedSample is the sample number N of the embedded trace.
+const embeddedSample = 50
+
+// peak returns the highest mean arrivals per minute of a process without a trace.
+func (c *Config) peak() float64 {
+	rate := 60 * c.Rate * max(0, float64(c.Factor)) * c.Draw.high()
+	switch c.Kind {
+	case Bursty:
+		return rate * c.Burst.Factor
+	case Periodic:
+		return rate * (1 + c.Wave.Amplitude)
+	case Poisson:
+		return rate
+	}
+	return 0
+}
+
+func repeats(days []int) bool {
+	sorted := slices.Sorted(slices.Values(days))
+	return len(slices.Compact(sorted)) < len(days)
+}
+
+// ParseError describes an error in a file: where it is, what is wrong and what is expected.
+type ParseError struct {
+	File string
+	Line int
+	// Column counts fields from 1; 0 means the whole row. Name is the column's header.
+	Column int
+	Name   string
+	// What says what is wrong, Want what is expected.
+	What, Want string
+}
+
+func (e *ParseError) Error() string {
+	where := fmt.Sprintf("%s:%d", e.File, e.Line)
+	if e.Line == 0 {
+		where = e.File
+	}
+	if e.Column > 0 {
+		where += fmt.Sprintf(": column %d", e.Column)
+		if e.Name != "" {
+			where += fmt.Sprintf(" (%s)", e.Name)
+		}
+	}
+	return fmt.Sprintf("%s: %s, want %s", where, e.What, e.Want)
+}
+
+// FieldError names a wrong field of a [Config] and says what is expected.
+type FieldError struct {
+	// Field is the field's path in a configuration file, for example "burst.factor".
+	Field string
+	// Text says what is wrong: "is 0.5, want at least 1".
+	Text string
+}
+
+func (e *FieldError) Error() string { return "workload." + e.Field + " " + e.Text }
+
+// Unwrap returns the error as package bounds reports it, so that a caller can find the field.
+func (e *FieldError) Unwrap() error { return &bounds.Error{Key: e.Field, Text: e.Text} }
+
+// wrong returns the error of a field whose value is got.
+func wrong(field string, got any, want string) *FieldError {
+	if s, ok := got.(string); ok {
+		return &FieldError{field, fmt.Sprintf("is %q, want %s", s, want)}
+	}
+	return &FieldError{field, fmt.Sprintf("is %v, want %s", got, want)}
 }

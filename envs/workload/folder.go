@@ -6,11 +6,62 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// Report lists what is missing in a trace and what its reader corrected. Nothing of it stops a run: the publisher's own
+// files have all these defects (Azure/AzurePublicDataset issues 13, 23 and 40).
+type Report struct {
+	// Files read, in order.
+	Files []string `json:"files"`
+	// Missing names files that the folder lacks, and files or days without data in them.
+	Missing []string `json:"missing"`
+	// MissingDurations and MissingMemory count the selected functions without such data.
+	MissingDurations int `json:"missing_durations"`
+	MissingMemory    int `json:"missing_memory"`
+	// RepeatedDurations and RepeatedMemory count second rows of a function or application on the same day. The reader
+	// takes the row with more samples.
+	RepeatedDurations int `json:"repeated_durations"`
+	RepeatedMemory    int `json:"repeated_memory"`
+	// NegativeDurations counts rows with negative times, which are corrected as [Durations] says.
+	NegativeDurations int `json:"negative_durations"`
+	// Notes describes the first defects, with file and line.
+	Notes []string `json:"notes"`
+}
+
+// maxNotes is the most notes in a Report.
+const maxNotes = 20
+
+func (r *Report) note(format string, a ...any) {
+	if len(r.Notes) < maxNotes {
+		r.Notes = append(r.Notes, fmt.Sprintf(format, a...))
+	}
+}
+
+// String lists the defects in one line. It is empty if there are none.
+func (r *Report) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{r.MissingDurations, "functions without durations"},
+		{r.MissingMemory, "functions without memory"},
+		{r.RepeatedDurations, "repeated rows of durations"},
+		{r.RepeatedMemory, "repeated rows of memory"},
+		{r.NegativeDurations, "rows with negative durations"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
 
 // dayFiles are the files of one day of a trace. run and mem are empty where the folder has none.
 type dayFiles struct {
@@ -185,4 +236,84 @@ func join(ns []int) string {
 		s = append(s, strconv.Itoa(n))
 	}
 	return strings.Join(s, ", ")
+}
+
+// Contents is what a trace's files of invocations hold, by minute and by function. It is small, however many minutes
+// and functions there are.
+type Contents struct {
+	// Name says where the trace comes from.
+	Name string
+	// PerMinute holds the invocations of all functions in each minute, and Functions those of each in all minutes, in the
+	// order of the files.
+	PerMinute []uint64
+	Functions []FunctionTotal
+	// Report lists files read and missing.
+	Report Report
+}
+
+// FunctionTotal is a function's invocations.
+type FunctionTotal struct {
+	Name  string `json:"function"`
+	Total uint64 `json:"requests"`
+}
+
+// ReadContents reads the invocations of a trace as [ReadTrace] does, day by day. An empty path is the embedded sample.
+func ReadContents(path string, o ReadOptions) (*Contents, error) {
+	if path == "" {
+		data, err := fs.Sub(embedded, "data")
+		if err != nil {
+			return nil, err
+		}
+		return readContents(data, embeddedName, o)
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		o.only = filepath.Base(path)
+		return readContents(os.DirFS(filepath.Dir(path)), filepath.Dir(path), o)
+	}
+	return readContents(os.DirFS(path), path, o)
+}
+
+func readContents(fsys fs.FS, dir string, o ReadOptions) (*Contents, error) {
+	days, err := findFiles(fsys, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{fsys: fsys, dir: dir, o: o, t: &Trace{}}
+	c := &Contents{Name: filepath.Join(dir, o.only)}
+	at := map[key]int{}
+	for i, d := range days {
+		from, busy := len(c.PerMinute), false
+		_, err := l.scan(d.inv, func(k key, row *Invocations) error {
+			if !o.Functions.matches(row.Name, row.Trigger) {
+				return nil
+			}
+			i, ok := at[k]
+			if !ok {
+				i = len(c.Functions)
+				at[k] = i
+				c.Functions = append(c.Functions, FunctionTotal{Name: row.Name})
+			}
+			if n := from + len(row.Counts) - len(c.PerMinute); n > 0 {
+				c.PerMinute = append(c.PerMinute, make([]uint64, n)...)
+			}
+			for m, x := range row.Counts {
+				c.PerMinute[from+m] += uint64(x)
+				c.Functions[i].Total += uint64(x)
+				busy = busy || x > 0
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if o.Progress != nil {
+			o.Progress(i+1, len(days))
+		}
+		if !busy {
+			l.t.Report.Missing = append(l.t.Report.Missing, d.inv+" (no invocation in it)")
+		}
+	}
+	c.Report = l.t.Report
+	c.Report.Missing = append(missing(fsys, days), c.Report.Missing...)
+	return c, nil
 }

@@ -1,3 +1,13 @@
+// Package calibrate fits the sizing environment to FaaSConf's published measurements: the laws of its functions, and
+// the QoS thresholds that the paper does not give.
+//
+// [Compare] simulates the configurations of the published rows under the same protocol and compares the results with
+// the rows, and two simulations of a row with each other. [Neighbours] estimates how much repeated measurements differ.
+// [FitLaws] searches for the laws with which the simulation agrees best with half of the rows ([Split]). [Thresholds]
+// is an experiment on the environment alone. The results are constants in envs/perfmodel and envs/sizing; the tests of
+// this package check them, and compute them again under -update. The laws need the published file, in the folder named
+// by STOKER_DATA. The factor of the default trace needs the oracle, and is therefore computed in
+// agents/baselines/sizing.
 package calibrate
 
 import (
@@ -209,4 +219,84 @@ func (r *Comparison) String() string {
 		r.Latency, r.LatencyFloor, r.P95, r.P95Floor, r.MeanSuccesses[0], r.MeanSuccesses[1], r.Successes, r.MeanFailures[0],
 		r.MeanFailures[1], r.Failures,
 		r.Feasible[0], r.Feasible[1], r.Agree, r.AgreeFloor, r.Price)
+}
+
+// regression accumulates the normal equations of [perfmodel.Fit].
+type regression struct {
+	xx [4][4]float64
+	xy [4]float64
+	yy float64
+	n  float64
+}
+
+func (g *regression) add(z sizing.Resources, p75 float64) {
+	x := [4]float64{1, math.Log(float64(z.CPU) / 1000), math.Log(float64(z.Replicas)), math.Log(float64(z.Concurrency))}
+	y := math.Log(p75)
+	for i := range x {
+		for j := range x {
+			g.xx[i][j] += x[i] * x[j]
+		}
+		g.xy[i] += x[i] * y
+	}
+	g.yy += y * y
+	g.n++
+}
+
+// fit solves the normal equations by elimination.
+func (g *regression) fit(function string) perfmodel.Fit {
+	a, b := g.xx, g.xy
+	for i := range a {
+		for k := range a {
+			if k == i {
+				continue
+			}
+			m := a[k][i] / a[i][i]
+			for j := range a {
+				a[k][j] -= m * a[i][j]
+			}
+			b[k] -= m * b[i]
+		}
+	}
+	var x [4]float64
+	rest := g.yy
+	for i := range x {
+		x[i] = b[i] / a[i][i]
+		rest -= x[i] * g.xy[i]
+	}
+	return perfmodel.Fit{Function: function, A: x[0], B: x[1], C: x[2], D: x[3], Residual: math.Sqrt(max(rest, 0) / g.n)}
+}
+
+// Near is the largest relative difference between the CPU limits of neighbours.
+const Near = 0.03
+
+// Neighbours returns, for each function, the quartiles of the ratio of a value between rows that give the function the
+// same replicas and concurrency and nearly the same CPU ([Near]), in both orders, and the number of pairs. No
+// configuration was measured twice, but a function's latency hardly depends on the other functions' resources. So these
+// ratios estimate how much repeated measurements differ. value takes the indices of a row and of a function.
+func Neighbours(rows []perfmodel.Measured, value func(row, function int) float64) (ratios []Quartiles, pairs []int) {
+	type key struct{ replicas, concurrency int }
+	for f := range rows[0].Functions {
+		at := make(map[key][]int)
+		for k, r := range rows {
+			m := &r.Functions[f]
+			z := key{m.Replicas, int(1 + 9*m.Action[3])}
+			at[z] = append(at[z], k)
+		}
+		var x []float64
+		for _, group := range at {
+			for i, a := range group {
+				for _, b := range group[:i] {
+					if math.Abs(math.Log(float64(rows[a].Functions[f].CPU)/float64(rows[b].Functions[f].CPU))) <= Near {
+						ratio := value(a, f) / value(b, f)
+						x = append(x, ratio, 1/ratio)
+					}
+				}
+			}
+		}
+		if len(x) == 0 {
+			x = []float64{math.NaN()}
+		}
+		ratios, pairs = append(ratios, QuartilesOf(x)), append(pairs, len(x)/2)
+	}
+	return ratios, pairs
 }

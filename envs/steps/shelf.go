@@ -1,0 +1,384 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs/frontier"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// EnvConfig configures [Env] and [Flat].
+type EnvConfig struct {
+	// Workflow is generated, tpch (TPC-H's queries), or one workflow: ml, vp, dag (StepConf, §7.1), tpch-QUERY-SIZE, chain
+	// or diamond (small ones), or a file: YAML, or a state machine of AWS Step Functions with its steps beside it
+	// (docs/steps.md). A path is relative to the working folder.
+	Workflow string `yaml:"workflow" json:"workflow"`
+	// Data is the folder with the TPC-H jobs, or their file; empty is the folder in STOKER_DATA.
+	Data string `yaml:"data" json:"data"`
+	// Apps is the number of generated workflows; the episode with seed s is of workflow First + s mod Apps. Those with
+	// numbers from 5,000 on are kept for tests. Of TPC-H's queries it is query First + s mod Apps, counted round.
+	Apps  int `yaml:"apps" json:"apps" range:"[1,1e6]"`
+	First int `yaml:"first" json:"first" range:"[0,1e9]"`
+	// Steps is the smallest and the largest number of steps of a generated workflow, Shape what it is made of: chain, dag
+	// or mixed. Other workflows have at most the largest: policies see room for so many.
+	Steps []int  `yaml:"steps" json:"steps" range:"[3,32]"`
+	Shape string `yaml:"shape" json:"shape" oneof:"mixed|chain|dag"`
+	// Platform is where the steps run, if not where the workflow says: aws or knative.
+	Platform string `yaml:"platform" json:"platform" oneof:"|aws|knative"`
+	// SLO is the least and the greatest limit of a request's time, as a factor on the fastest time at P90; it is
+	// drawn for each request, evenly in its logarithm. Miss is the range of the price of a later end (λ), in units of
+	// the workflow's price with each step at its least price times time, drawn likewise.
+	SLO  []float64 `yaml:"slo" json:"slo" range:"(0,100]"`
+	Miss []float64 `yaml:"miss" json:"miss" range:"(0,1e6]"`
+	// Mapping says how instances start, if not as the platform says: simulated (one by one), or formula, a curve.
+	Mapping string `yaml:"mapping" json:"mapping" oneof:"|simulated|formula"`
+	// Billed is the time that instances are billed for, if not as the platform says: mapping is the whole step, mapping
+	// included, as StepConf prints it; run is an instance's own time, as clouds do.
+	Billed string `yaml:"billed" json:"billed" oneof:"|mapping|run"`
+	// Estimates is what is known of the steps' times, by who decides: own is the world's own laws, fitted is StepConf's way,
+	// eq. 1 and quantile regressions fitted to profiling runs.
+	Estimates string `yaml:"estimates" json:"estimates" oneof:"own|fitted"`
+	// Form is what an action says in [Env]: front is one of at most 64 configurations of the step that no other one beats in
+	// P90 and price; full is memory, instances and processes.
+	Form string `yaml:"form" json:"form" oneof:"front|full"`
+	// Requests is the number of requests of an episode. More than one are a stream: they share warm instances, and arrive as
+	// workload says, with Rate requests a minute on average; that is drawn from its range for each episode, and the
+	// workload's time is stretched to it.
+	Requests int       `yaml:"requests" json:"requests" range:"[1,10000]"`
+	Rate     []float64 `yaml:"rate" json:"rate" range:"(0,1e6]"`
+	// Prewarm is none, or stepconf: dummy calls warm the instances of the next step (StepConf, §5), in the configuration
+	// that Algorithm 1 would give it if what runs took as long as it takes with probability PrewarmQuantile.
+	Prewarm         string  `yaml:"prewarm" json:"prewarm" oneof:"none|stepconf"`
+	PrewarmQuantile float64 `yaml:"prewarm_quantile" json:"prewarm_quantile" range:"(0,1)"`
+	// Idle is the price in USD of a GB of an idle prewarmed instance for a second. The default is AWS Lambda's price of
+	// provisioned concurrency in us-east-1; what it keeps warm by itself it does not bill, which is 0.
+	Idle float64 `yaml:"idle" json:"idle" range:"[0,1]"`
+	// Oracle is what prices are compared with: exact is the cheapest configuration of all that keeps the SLO at P90, which
+	// takes up to seconds a request; relaxed is within about 1 % of it on chains and at most some 20 % dearer where paths
+	// cross, and is found at once.
+	Oracle string `yaml:"oracle" json:"oracle" oneof:"relaxed|exact"`
+}
+
+// Given is what an environment is given beside its configuration.
+type Given struct {
+	// Own is the workflow where the configuration names a file, else nil.
+	Own *App
+	// Load says when the requests of a stream arrive.
+	Load workload.Config
+	// Prewarm makes a decider that predicts the next step's configuration; nil where nothing is prewarmed.
+	Prewarm func() (Decider, error)
+}
+
+// Values of EnvConfig's keys.
+const (
+	AllGenerated = "generated"
+	AllTPCH      = "tpch"
+	FrontForm    = "front"
+	FullForm     = "full"
+	OwnLaws      = "own"
+	FittedLaws   = "fitted"
+	Relaxed      = "relaxed"
+	Exact        = "exact"
+	ByFormula    = "formula"
+	Simulated    = "simulated"
+	WholeStep    = "mapping"
+	OwnRun       = "run"
+	NoPrewarm    = "none"
+	ByStepConf   = "stepconf"
+)
+
+// DefaultEnv returns 1,000 generated workflows of 3 to 16 steps.
+func DefaultEnv() EnvConfig {
+	return EnvConfig{Workflow: AllGenerated, Apps: 1000, Steps: []int{3, 16}, Shape: AnyShape, SLO: []float64{1.2, 3},
+		Miss: []float64{1, 20}, Estimates: OwnLaws, Form: FrontForm, Requests: 1, Rate: []float64{0.5, 6}, Prewarm: NoPrewarm, PrewarmQuantile: 0.5,
+		Idle: 4.1667e-6, Oracle: Relaxed}
+}
+
+// Validate says what is wrong with the configuration, naming the key.
+func (c EnvConfig) Validate() error {
+	if err := bounds.Check(&c); err != nil {
+		return err
+	}
+	if len(c.Steps) != 2 || c.Steps[0] > c.Steps[1] {
+		return bounds.Errorf("steps", "is %v, want the smallest and the largest number, as [3, 16]", c.Steps)
+	}
+	for key, r := range map[string][]float64{"slo": c.SLO, "miss": c.Miss, "rate": c.Rate} {
+		if len(r) != 2 || r[0] > r[1] {
+			return bounds.Errorf(key, "is %v, want the smallest and the largest value, as [1.2, 3]", r)
+		}
+	}
+	if f := c.SLO[0]; f < 1 {
+		return bounds.Errorf("slo", "is %v: %.3g times the time of the fastest configurations, which take %.3g %% longer; want "+
+			"factors from 1", c.SLO, f, 100*(1/f-1))
+	}
+	return nil
+}
+
+// Files returns the configuration with what f makes of the paths of its files.
+func (c EnvConfig) Files(f func(path string) (string, error)) (any, error) {
+	var err error
+	if c.File() {
+		if c.Workflow, err = f(c.Workflow); err != nil {
+			return nil, err
+		}
+	}
+	if c.Data != "" {
+		c.Data, err = f(c.Data)
+	}
+	return &c, err
+}
+
+// File reports whether the workflow is a file's.
+func (c *EnvConfig) File() bool {
+	return c.Workflow != AllGenerated && c.Workflow != AllTPCH && !strings.HasPrefix(c.Workflow, AllTPCH+"-") &&
+		!slices.Contains(presets, c.Workflow)
+}
+
+// shelf holds the workflows that environments of one configuration have episodes of. It makes each when it is first
+// needed, and keeps it. Several goroutines may use it.
+type shelf struct {
+	config EnvConfig
+	own    *App  // that of a file
+	tpch   []App // where the workflow is one or all of these
+	print  uint64
+	mu     sync.Mutex
+	apps   map[int]*entry
+}
+
+// entry is a workflow on the shelf.
+type entry struct {
+	making       sync.Once
+	made         atomic.Bool
+	err          error
+	known, truth *Model
+	ahead        *ahead // by what is known
+	cheapest     *ahead // as it is
+
+	solving sync.Mutex
+	solved  map[float64]float64 // answers of the exact oracle, by SLO
+}
+
+// shelves are those in use, by configuration: the copies of an environment share one, for making a workflow takes a
+// thousand times as long as a decision. A shelf that no environment uses any longer goes.
+var shelves struct {
+	sync.Mutex
+	by map[string]weak.Pointer[shelf]
+}
+
+func newShelf(c EnvConfig, own *App) (*shelf, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if (own != nil) != c.File() {
+		return nil, fmt.Errorf("workflow is %s, want a workflow with a file's name, and none with another", c.Workflow)
+	}
+	var tpch []App
+	if strings.HasPrefix(c.Workflow, AllTPCH) && own == nil {
+		var err error
+		if tpch, err = ReadTPCH(c.Data); err != nil {
+			return nil, err
+		}
+	}
+	s := sharedShelf(c, own, tpch)
+	if c.Workflow == AllGenerated {
+		return s, nil
+	}
+	if c.Workflow == AllTPCH {
+		for i := range tpch {
+			if err := s.fits(&tpch[i]); err != nil {
+				return nil, fmt.Errorf("workflow %s: %w", tpch[i].Name, err)
+			}
+		}
+	}
+	_, err := s.entry(0) // errors of the workflow are to show at once
+	return s, err
+}
+
+// fits says that a workflow has more steps than policies see.
+func (s *shelf) fits(a *App) error {
+	if n, most := len(a.Workflow.Nodes), s.config.Steps[1]; n > most {
+		return fmt.Errorf("it has %d steps, and env.steps has room for %d: a policy sees no more than it was trained "+
+			"with; want env.steps=[%d, %d] in its training", n, most, s.config.Steps[0], n)
+	}
+	return nil
+}
+
+func sharedShelf(c EnvConfig, own *App, tpch []App) *shelf {
+	shelves.Lock()
+	defer shelves.Unlock()
+	key := fmt.Sprintf("%+v", c)
+	if own != nil { // where a file lies does not matter, what it says does
+		c.Workflow = "own"
+		key = fmt.Sprintf("%+v %+v", c, *own)
+	}
+	if s := shelves.by[key].Value(); s != nil {
+		return s
+	}
+	if shelves.by == nil {
+		shelves.by = map[string]weak.Pointer[shelf]{}
+	}
+	s := &shelf{config: c, own: own, tpch: tpch, apps: map[int]*entry{}}
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	s.print = h.Sum64()
+	shelves.by[key] = weak.Make(s)
+	runtime.AddCleanup(s, forget, key)
+	return s
+}
+
+// forget drops a shelf that is gone.
+func forget(key string) {
+	shelves.Lock()
+	defer shelves.Unlock()
+	if shelves.by[key].Value() == nil {
+		delete(shelves.by, key)
+	}
+}
+
+// fingerprint tells configurations apart.
+func (s *shelf) fingerprint() uint64 { return s.print }
+
+// most is the largest number of steps that there can be.
+func (s *shelf) most() int { return s.config.Steps[1] }
+
+// entry returns the workflow of an episode.
+func (s *shelf) entry(seed uint64) (*entry, error) {
+	i := 0
+	if s.config.Workflow == AllGenerated || s.config.Workflow == AllTPCH {
+		i = int(seed % uint64(s.config.Apps))
+	}
+	s.mu.Lock()
+	n := s.apps[i]
+	if n == nil {
+		n = &entry{}
+		s.apps[i] = n
+	}
+	s.mu.Unlock()
+	if !n.made.Load() {
+		n.making.Do(func() { n.err = s.make(n, i) })
+		n.made.Store(true)
+	}
+	return n, n.err
+}
+
+// make works a workflow out.
+func (s *shelf) make(n *entry, i int) error {
+	app, err := s.app(uint64(s.config.First + i))
+	if err != nil {
+		return err
+	}
+	m, err := app.compile(s.config.apply)
+	if err == nil {
+		err = s.fits(&app)
+	}
+	if err != nil {
+		return fmt.Errorf("workflow %s: %w", app.Name, err)
+	}
+	n.known, n.truth, n.cheapest = m, m, m.lookAhead()
+	if n.ahead = n.cheapest; s.config.Estimates == FittedLaws {
+		if n.known, err = m.Fitted(uint64(s.config.First + i)); err != nil {
+			return err
+		}
+		n.ahead = n.known.lookAhead()
+	}
+	return nil
+}
+
+// app returns the description of a workflow.
+func (s *shelf) app(number uint64) (App, error) {
+	c := &s.config
+	a, err := App{}, error(nil)
+	switch {
+	case c.Workflow == AllGenerated:
+		a, err = Generate(number, Generated{Steps: c.Steps, Shape: c.Shape, Platform: AWS})
+	case c.Workflow == AllTPCH:
+		a = s.tpch[number%uint64(len(s.tpch))]
+	case s.tpch != nil:
+		a, err = TPCH(s.tpch, c.Workflow)
+	case s.own != nil:
+		a = *s.own
+	default:
+		a, err = Preset(c.Workflow)
+	}
+	if c.Platform != "" {
+		a.Platform = c.Platform
+	}
+	return a, err
+}
+
+// apply changes a platform as the configuration says.
+func (c *EnvConfig) apply(p *Platform) {
+	if c.Mapping != "" {
+		p.Formula = c.Mapping == ByFormula
+	}
+	if c.Billed != "" {
+		p.BillMapping = c.Billed == WholeStep
+	}
+}
+
+// oracle returns the price that a request's is compared with.
+func (s *shelf) oracle(n *entry, slo float64) (float64, error) {
+	if s.config.Oracle == Relaxed {
+		return n.cheapest.relaxed(slo), nil
+	}
+	n.solving.Lock()
+	defer n.solving.Unlock()
+	if usd, ok := n.solved[slo]; ok {
+		return usd, nil
+	}
+	usd, err := n.least(slo)
+	if err != nil {
+		return 0, err
+	}
+	if n.solved == nil || len(n.solved) >= mostSolved {
+		n.solved = map[float64]float64{}
+	}
+	n.solved[slo] = usd
+	return usd, nil
+}
+
+// mostSolved is how many answers of the exact oracle a workflow keeps.
+const mostSolved = 4096
+
+// least returns the least price at which a request keeps an SLO at P90; that of the fastest options where none does.
+func (n *entry) least(slo float64) (float64, error) {
+	p := frontier.Problem{Flow: n.truth.Flow}
+	var quickest float64
+	for s, options := range n.truth.Options {
+		var list []frontier.Option
+		for _, o := range options {
+			list = append(list, frontier.Option{Seconds: o.P90, USD: o.USD})
+		}
+		p.Options = append(p.Options, list)
+		quickest += float64(n.truth.Runs[s] * options[0].USD)
+	}
+	answer, err := frontier.Cheapest(context.Background(), p, slo)
+	if errors.Is(err, frontier.ErrNone) {
+		return quickest, nil
+	}
+	return answer.USD, err
+}
+
+// drawn returns a value of a range, evenly in its logarithm.
+func drawn(r []float64, k rng.Key) float64 {
+	if r[0] == r[1] {
+		return r[0]
+	}
+	return min(max(float64(r[0]*portable.Pow(r[1]/r[0], k.Float64())), r[0]), r[1])
+}
+
+// unitOf is the price of a workflow that rewards are in, positive also where nothing is to decide.
+func unitOf(m *Model) float64 { return math.Max(m.Unit, 1e-12) }
