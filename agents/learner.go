@@ -1,3 +1,14 @@
+// Package agents is the contract between learners and the loop that trains them.
+//
+// A [Learner] owns parameters, targets, optimiser, normalisers and replay. It acts in all copies of an environment at once,
+// observes the transitions, and updates itself. It knows package nets and no engine. What it saves is a [State]: named
+// arrays, blobs and counters, from which it continues bit for bit.
+//
+// What leaves training is a [Policy]: an envs.Policy that acts without exploring, stored as a [PolicyFile], which
+// evaluation, export and serving read.
+//
+// Not here: the learners and heuristics (folders below this one), the table of them (package catalog), run folders and
+// schedules (package train).
 package agents
 
 import (
@@ -135,4 +146,62 @@ func (s *State) GetBlob(name string) ([]byte, error) {
 		return nil, fmt.Errorf("agents: state has no entry %q, it has %v", name, slices.Sorted(maps.Keys(s.Blobs)))
 	}
 	return b, nil
+}
+
+// Transparent is implemented by learned policies whose decisions can be explained.
+type Transparent interface {
+	Policy
+	// Insight builds the policy's function for rows observations at a time, on a CPU engine.
+	Insight(act nets.Engine, rows int) (Insight, error)
+}
+
+// Attentive is implemented by policies that can attend to others.
+type Attentive interface {
+	Transparent
+	// Uniform returns the policy with equal weights for all neighbours in place of attention, on the engine act: what it
+	// does differently is what attention does. It is nil for a policy without attention.
+	Uniform(spec *envs.Spec, act nets.Engine) (Policy, error)
+}
+
+// Insight is the function behind a policy's decisions, with its derivatives. Arrays are row-major in the environment's
+// terms: what is seen is [rows, agents, observation] as the environment gives it, outputs are [rows, agents, Outputs].
+// A slice returned is overwritten by the next call.
+type Insight interface {
+	// Outputs describes the outputs of each agent.
+	Outputs() []Output
+	// Forward returns the outputs for observations.
+	Forward(obs []float32) ([]float32, error)
+	// Gradient returns, for each row of the last Forward, the derivative of Σ weights·outputs by the observation.
+	Gradient(weights []float32) ([]float32, error)
+	// Attention returns the agents' attention weights for observations: [rows, agents, agents], each row summing to at
+	// most 1, zero where there is no link; nil for policies without attention.
+	Attention(obs []float32) ([]float32, error)
+}
+
+// Output is one output of an agent.
+type Output struct {
+	// Component is the action's component that the output decides.
+	Component int
+	// Choice is the number of the choice that the output scores, −1 where the output is the action itself, in the
+	// environment's units.
+	Choice int
+}
+
+// Transition is a step that others have made: what the agents of an environment's one kind saw, did, got and saw next.
+type Transition struct {
+	// Before and After are [agents, Observation.Width()], Action is [agents, Action.Width()] as the environment takes it,
+	// Rewards has one number per agent.
+	Before, After, Action, Rewards []float32
+	// Elapsed is the time that the step took, in microseconds. Terminated says that nothing follows.
+	Elapsed    int64
+	Terminated bool
+}
+
+// Offline is implemented by learners that can learn from transitions alone, without acting: off-policy ones.
+type Offline interface {
+	Learner
+	// Take puts a transition into the replay. All agents were present in it.
+	Take(t *Transition) error
+	// Learn does one update from the replay. It counts as one step for all schedules.
+	Learn() error
 }

@@ -1,3 +1,9 @@
+// Package choice is what learners that score a finite number of choices share: an environment with a Discrete action as
+// a network sees it ([Problem]), a network on rows ([Pass]) that acts for agents ([Actor]), picking a choice by its
+// score under a mask ([Best], [Draw]), and the policy file that leaves training ([Policy]).
+//
+// Not here: how scores are learned (agents/dqn, agents/reinforce), choices within graphs (agents/graphs), continuous
+// actions and actions of several components (agents/maddpg).
 package choice
 
 import (
@@ -5,10 +11,104 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/frozen"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
+
+// Problem is an environment as a network that scores choices sees it: rows of observations in, a score per choice out.
+// All agents of the one kind share the network; each is a row.
+type Problem struct {
+	Kind *envs.Kind
+	// Agents is the number of rows of one environment, Obs the width of a row, N the number of choices.
+	Agents, Obs, N int
+}
+
+// NewProblem reads a spec. It fails, naming the kind, where there are several kinds, where observations are not
+// vectors, and where an action is not one choice.
+func NewProblem(s *envs.Spec) (Problem, error) {
+	k, err := check.Vector(s)
+	if err != nil {
+		return Problem{}, err
+	}
+	p := Problem{Kind: k, Agents: k.Agents, Obs: k.Observation.Width()}
+	switch a := k.Action.(type) {
+	case envs.Discrete:
+		p.N = a.N
+	case envs.MultiDiscrete:
+		if len(a.N) != 1 {
+			return Problem{}, fmt.Errorf("%s: an action of %s has %d components, want one choice", s.ID, k.Name, len(a.N))
+		}
+		p.N = a.N[0]
+	default:
+		return Problem{}, fmt.Errorf("%s: action space of %s is %v, want Discrete", s.ID, k.Name, k.Action)
+	}
+	return p, nil
+}
+
+// Arch is an MLP from observations to out numbers.
+func (p *Problem) Arch(hidden []int, activation string, finalBound float64, out int) nets.Arch {
+	return nets.MLP{
+		Agents: 1, In: []nets.Port{{Name: "observation", Width: p.Obs}}, Hidden: hidden, Out: out,
+		Activation: activation, FinalBound: finalBound,
+	}
+}
+
+// Pass is a net of one input with memory for a batch of rows. It reuses the list of inputs, so that a call does not
+// allocate.
+type Pass struct {
+	Net  nets.Net
+	Work nets.Work
+	in   [1]nets.Tensor
+}
+
+// NewPass returns memory for rows at a time.
+func NewPass(net nets.Net, rows int) Pass { return Pass{Net: net, Work: net.NewWork(rows)} }
+
+// Forward runs the net on s, [1, rows, width], and returns its output, which stays until the next call.
+func (p *Pass) Forward(s nets.Tensor) nets.Tensor {
+	p.in[0] = s
+	return p.Net.Forward(p.Work, p.in[:]...)
+}
+
+// Actor runs a network that acts, for a fixed number of rows. It does not allocate once made.
+type Actor struct {
+	e    nets.Engine
+	Net  nets.Net
+	pass Pass
+	seen nets.Tensor // [1, rows, obs]
+	Out  []float32   // [rows, N] of the last Run
+}
+
+// NewActor returns memory to act for rows agents together on engine e.
+func NewActor(e nets.Engine, net nets.Net, rows int) (*Actor, error) {
+	obs, n := net.Arch().Inputs()[0].Width, net.Arch().Output().Width
+	a := &Actor{e: e, Net: net, pass: NewPass(net, rows), seen: e.NewTensor(1, rows, obs), Out: make([]float32, rows*n)}
+	a.net() // makes the engine's memory before the first step
+	return a, e.Err()
+}
+
+// Run fills Out from observations, [rows, obs].
+func (a *Actor) Run(seen []float32) error {
+	a.seen.Set(seen)
+	a.net()
+	return a.e.Err()
+}
+
+func (a *Actor) net() { a.pass.Forward(a.seen).Get(a.Out) }
+
+// Row returns row i of Out.
+func (a *Actor) Row(i int) []float32 {
+	n := a.Net.Arch().Output().Width
+	return a.Out[i*n : (i+1)*n]
+}
+
+// Sync copies the parameters of a net on engine train to the one that acts, by way of buf where the engines differ.
+func (a *Actor) Sync(train nets.Engine, from nets.Net, buf []float32) error {
+	return learning.CopyParams(train, from, a.e, a.Net, buf)
+}
 
 // Policy is a learned policy: a network with frozen weights that scores choices. It takes the legal choice with the
 // largest score or, where its scores are logits and no deterministic action is asked for, draws from their softmax. Its

@@ -11,12 +11,11 @@
 // Read update.go first: it is the whole update, gradient by gradient, with the paper's equation numbers. The other
 // files:
 //
-//   - problem.go and action.go translate an environment's observations and actions for the networks.
-//   - memory.go, sampler.go and blocks.go are the replay buffer and its minibatches; separate.go is the update in which
-//     each agent has its own minibatch.
-//   - learner.go and explore.go act and learn; safe.go is the paper's safe exploration.
-//   - state.go lists what a checkpoint holds; policy.go and policyfile.go are the trained policy and its file;
-//     insight.go gives the policy's derivatives and attention weights.
+//   - problem.go translates an environment's observations and actions for the networks.
+//   - memory.go and sampler.go are the replay buffer and its minibatches; build.go makes networks, optimisers and buffers,
+//     also for the update in which each agent has its own minibatch.
+//   - learner.go and acting.go act, learn and save; safe.go is the paper's safe exploration.
+//   - policy.go is the trained policy and its file; insight.go gives its derivatives and attention weights.
 //
 // Continuous actions are u = sigmoid(logit) in [0, 1], scaled to the bounds of the action space; critics and replay see
 // u. Discrete actions (choices) are Gumbel-softmax samples (Jang et al., 2017); illegal choices get a very negative

@@ -8,7 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -252,4 +254,124 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 	if l.safe != nil {
 		f("train/safe_replaced", l.safe.replacedShare())
 	}
+}
+
+// State lists the learner's random streams and safe exploration; see parts for the rest.
+func (l *Learner) State(c *state.Codec) {
+	state.Value(c, l.explore)
+	state.Value(c, l.batch)
+	state.Value(c, l.gumbel)
+	if l.safe != nil {
+		c.Part(l.safe)
+	}
+}
+
+// observations is the checkpoint's entry for the observation statistics, which are adopted together with the weights.
+const observations = "observations"
+
+// parts is what a checkpoint holds; the replay buffer is saved beside it.
+func (l *Learner) parts() *saved.Parts {
+	p, u := saved.New(Name, l.ctx.Train), l.update
+	critic := "critic"
+	if u.separate != nil {
+		critic = "critic_own_first" // its inputs have another order
+	}
+	p.Weights["actor"], p.Weights["actor_target"] = u.actor.Params(), u.actorTarget.Params()
+	p.Weights[critic], p.Weights[critic+"_target"] = u.critic.Params(), u.criticTarget.Params()
+	p.Adam("actor", u.actorAdam)
+	p.Adam("critic", u.criticAdam)
+	p.Optimiser["sum.critic_loss"], p.Optimiser["sum.actor_loss"] = u.sums.criticLoss, u.sums.actorLoss
+	p.Optimiser["sum.critic_norm"], p.Optimiser["sum.actor_norm"] = u.sums.criticNorm, u.sums.actorNorm
+	p.Counters["steps"], p.Counters["pending_steps"] = &l.steps, &l.pending
+	p.Counters["summed_updates"] = &l.summed
+	p.Blobs["streams"] = l
+	if l.std != nil {
+		p.Blobs[observations] = l.std
+	}
+	return p
+}
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	l.acted = false
+	return errors.Join(l.parts().Load(s), l.syncActor())
+}
+
+// Adopt implements [agents.Learner].
+func (l *Learner) Adopt(s *agents.State) error {
+	var also []string
+	switch _, had := s.Blobs[observations]; {
+	case had && l.std == nil:
+		return errors.New("maddpg: the weights were learned from standardised observations, want standardise: true")
+	case !had && l.std != nil:
+		return errors.New("maddpg: the weights were learned from observations as they are, want standardise: false")
+	case had:
+		also = append(also, observations)
+	}
+	return errors.Join(l.parts().Adopt(s, also...), l.syncActor())
+}
+
+// State implements [state.Stater].
+func (s *standardiser) State(c *state.Codec) {
+	for _, n := range s.of {
+		c.Part(n)
+	}
+}
+
+var _ agents.Offline = (*Learner)(nil)
+
+// Take implements [agents.Offline]. Actions must be intervals: replayed choices would need their masks.
+func (l *Learner) Take(t *agents.Transition) error {
+	p, n := &l.p, l.p.kind.Agents
+	if p.discrete() {
+		return fmt.Errorf("maddpg: a library holds no masks, but the actions of %s are choices", l.ctx.Spec.ID)
+	}
+	for _, x := range []struct {
+		what       string
+		have, want int
+	}{
+		{"observations", len(t.Before), p.agents * p.obs}, {"observations", len(t.After), p.agents * p.obs},
+		{"actions", len(t.Action), p.agents * p.act}, {"rewards", len(t.Rewards), n},
+	} {
+		if x.have != x.want {
+			return fmt.Errorf("maddpg: a transition has %d numbers of %s, want %d", x.have, x.what, x.want)
+		}
+	}
+	here := make([]bool, n)
+	for i := range here {
+		here[i] = true
+	}
+	l.std.update(t.Before, here)
+	u := make([]float32, len(t.Action))
+	w := p.actionCodec.width()
+	for j := range n {
+		p.squeeze(t.Action[j*w:(j+1)*w], u[j*w:(j+1)*w])
+	}
+	row := l.memory.buf.Add()
+	copy(row.Column(colObservation), t.Before)
+	copy(row.Column(colAction), u)
+	copy(row.Column(colNext), t.After)
+	l.memory.credit(row, t.Rewards, l.memory.discount.Of(t.Terminated, t.Elapsed))
+	if l.memory.present > 0 {
+		for j := range n {
+			row.Column(l.memory.present)[j], row.Column(l.memory.present2)[j] = 1, 1
+		}
+	}
+	return nil
+}
+
+// Learn implements [agents.Offline].
+func (l *Learner) Learn() error {
+	if l.memory.buf.Len() == 0 {
+		return errors.New("maddpg: an update without transitions: there is nothing in the replay")
+	}
+	l.setRates()
+	if err := l.learn(); err != nil {
+		return err
+	}
+	l.steps++
+	return l.syncActor()
 }

@@ -2,8 +2,8 @@
 // implementation details of proximal policy optimization" (2022). The defaults are CleanRL's for CartPole-v1.
 //
 // Read update.go first: it is the update, with its equations. surrogate.go has what one sample adds to a gradient;
-// choices.go and gaussian.go are the two kinds of action; vectors.go and graphs.go are the networks over vectors and over
-// graphs; buffer.go holds the rollout; learner.go acts, observes and saves; config.go is the configuration.
+// actor.go has the two kinds of action; vectors.go and graphs.go are the networks over vectors and over graphs; buffer.go
+// holds the rollout; learner.go has the configuration, acts, observes and saves.
 //
 // Agents of a kind share weights, or have their own; each learns from its own observations and rewards (independent PPO).
 //

@@ -4,8 +4,8 @@
 // rule.
 //
 // Read learn.go first: it is the update, with its equations. batch.go computes returns, advantages and importance
-// weights. update.go (vectors) and graphs.go differentiate the losses. trajectory.go and store.go record transitions,
-// counterfactual.go and imitation.go ask a rule, learner.go acts and observes, state.go lists what is saved.
+// weights. update.go (vectors) and graphs.go differentiate the losses. store.go records transitions, counterfactual.go and
+// imitation.go ask a rule, learner.go acts, observes and saves.
 //
 // Several agents of one kind share one network, each with its own trajectories; an agent that leaves has terminated.
 //

@@ -9,10 +9,61 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
+
+// model holds the policy and value networks for one kind of environment: vectors with one choice ([vectors]), or graphs
+// with several ([graphModel]).
+type model interface {
+	kind() *envs.Kind
+	// components are the numbers of choices of each component of an action.
+	components() []int
+
+	// newObservations returns empty memory, and record adds what an agent observes.
+	newObservations() observations
+	record(s observations, o *envs.KindObservation, agent int)
+
+	// act draws the actions of all agents and writes their ln π by row. Rows of the teacher take its action. legal is the
+	// mask of a row in the last act, over all components.
+	act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error
+	legal(row int) []bool
+	// syncActor copies the learned policy's parameters to the network that acts.
+	syncActor() error
+
+	// policyGradient leaves the gradient of −J over a batch in the policy's Grads and returns −J; valueGradient does so
+	// for ℓ and the value.
+	policyGradient(b *batch) (loss float64, err error)
+	valueGradient(b *batch) (loss float64, err error)
+	// logProbs writes ln π(a|s) of a batch's rows. values writes V(s) of steps, by the target network where it is asked
+	// for and exists.
+	logProbs(b *batch, dst []float32) error
+	values(target bool, at []stepRef, dst []float32) error
+	// optimisers of policy and value; the second is nil without a value. updateTarget moves the target network, if any.
+	optimisers() (policy, value nets.Optimizer)
+	updateTarget(tau float64)
+	err() error
+
+	// weights adds the learned parameters to a state.
+	weights(p *saved.Parts)
+	policy() (agents.Policy, error)
+}
+
+// observations are what an agent saw, a row per step.
+type observations interface {
+	rows() int
+	clear()
+	state.Stater
+}
+
+// stepRef is one row of a trajectory: a step, or its end.
+type stepRef struct {
+	t    *trajectory
+	step int
+}
 
 // Name is the learner's name in the table of agents and in policy files.
 const Name = "reinforce"
@@ -180,4 +231,84 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.
 		return graphs.OpenPolicy(Name, f, spec, act)
 	}
 	return choice.OpenPolicy(Name, true, f, spec, act)
+}
+
+// metrics are sums since [Learner.Metrics] was last called.
+type metrics struct {
+	policyLoss, valueLoss, policyNorm, valueNorm, explained, weight float64
+	negLogProb, actions                                             float64 // Σ −ln π of choices, and their number
+	rows, updates, valueUpdates                                     float64
+}
+
+// Metrics implements [agents.Learner]. Means are over the updates since the last call, and are left out where there
+// were none:
+//
+//	train/policy_loss       −J: the mean of −A·ln π(a) less the entropy bonus
+//	train/value_loss        the mean of (V − G)², of scaled rewards, over the value's gradient steps
+//	train/policy_grad_norm, train/value_grad_norm   before clipping
+//	train/explained         the share of the returns' variance that the value explained before the update
+//	train/entropy           of the policy as it acted: the mean of −ln π(a)
+//	train/rows              steps that an update learned from
+//	train/weight            mean importance weight of replayed trajectories, where there is replay
+//	train/n_updates         of the policy since the beginning
+func (l *Learner) Metrics(f func(name string, value float64)) {
+	m := &l.sums
+	if m.updates > 0 {
+		f("train/policy_loss", m.policyLoss/m.updates)
+		f("train/policy_grad_norm", m.policyNorm/m.updates)
+		if l.c.Baseline == Value {
+			f("train/value_loss", m.valueLoss/m.valueUpdates)
+			f("train/value_grad_norm", m.valueNorm/m.valueUpdates)
+			f("train/explained", m.explained/m.updates)
+		}
+		f("train/rows", m.rows/m.updates)
+		if l.c.Replay.Trajectories > 0 {
+			f("train/weight", m.weight/m.updates)
+		}
+	}
+	if m.actions > 0 {
+		f("train/entropy", m.negLogProb/m.actions)
+	}
+	policy, _ := l.m.optimisers()
+	f("train/n_updates", float64(policy.Steps()))
+	*m = metrics{}
+}
+
+// State lists what is neither a tensor nor a count.
+func (l *Learner) State(c *state.Codec) {
+	state.Value(c, l.explore)
+	state.Value(c, l.replayed)
+	state.Value(c, &l.sums)
+	c.Part(l.store)
+	if l.imitation != nil {
+		c.Part(l.imitation)
+	}
+}
+
+// parts is what a checkpoint holds.
+func (l *Learner) parts() *saved.Parts {
+	p := saved.New(Name, l.ctx.Train)
+	l.m.weights(p)
+	policy, value := l.m.optimisers()
+	p.Adam("policy", policy)
+	if value != nil {
+		p.Adam("value", value)
+	}
+	p.Counters["steps"] = &l.steps
+	p.Blobs["learner"] = l
+	return p
+}
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	l.acted = false
+	return errors.Join(l.parts().Load(s), l.m.syncActor())
+}
+
+// Adopt implements [agents.Learner].
+func (l *Learner) Adopt(s *agents.State) error {
+	return errors.Join(l.parts().Adopt(s), l.m.syncActor())
 }

@@ -5,9 +5,9 @@
 // Read update.go first: it is the whole update, gradient by gradient, with the paper's equation numbers. The other
 // files:
 //
-//   - problem.go says which environments the package takes, and scales actions to their bounds.
-//   - build.go makes networks, optimisers and buffers; memory.go is the replay and its minibatches.
-//   - learner.go and acting.go act and learn; policy.go is the trained policy and its file, insight.go its derivatives.
+//   - problem.go has the configuration, says which environments the package takes, and scales actions to their bounds.
+//   - build.go makes networks, optimisers and buffers; learner.go acts, learns, and keeps the replay.
+//   - policy.go is the trained policy, its file and its derivatives.
 //
 // Several agents of a kind each have their own actor, critics and temperature, or share one set (shared). An agent's
 // critics see its own observation and action alone: for critics that see all agents take package maddpg. Agents that

@@ -6,9 +6,83 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
+
+// Config configures the learner. Steps are environment steps, summed over all copies of the environment.
+type Config struct {
+	// Shared gives all agents one set of weights and one temperature; otherwise each agent has its own.
+	Shared bool `yaml:"shared" json:"shared"`
+	// Hidden lists the widths of the hidden layers of actor and critics.
+	Hidden []int `yaml:"hidden" json:"hidden" range:"[1,]"`
+	// Activation of the hidden layers: relu or tanh.
+	Activation string `yaml:"activation" json:"activation" oneof:"relu|tanh"`
+	// Norm is the normalisation after each hidden activation: empty for none, or layer for layer normalisation.
+	Norm string `yaml:"norm" json:"norm" oneof:"layer|"`
+
+	// ActorRate, CriticRate and AlphaRate are Adam's learning rates.
+	ActorRate  float64 `yaml:"actor_rate" json:"actor_rate" range:"(0,1]"`
+	CriticRate float64 `yaml:"critic_rate" json:"critic_rate" range:"(0,1]"`
+	AlphaRate  float64 `yaml:"alpha_rate" json:"alpha_rate" range:"(0,1]"`
+	// RateFinal is the fraction of these learning rates that is left at the end of training. They fall linearly from the
+	// first step; 1 keeps them constant.
+	RateFinal float64 `yaml:"rate_final" json:"rate_final" range:"[0,1]"`
+	// Clip bounds the gradient norm of each agent's actor and critics; 0 turns clipping off.
+	Clip float64 `yaml:"clip" json:"clip" range:"[0,1e9]"`
+	// Gamma is the discount per step or, with GammaSeconds, per that many seconds.
+	Gamma float64 `yaml:"gamma" json:"gamma" range:"[0,1]"`
+	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds). It is for steps of unequal
+	// length.
+	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds" range:"[0,1e12]"`
+	// Tau is the rate of the soft target update: θ' ← θ' + Tau·(θ − θ').
+	Tau float64 `yaml:"tau" json:"tau" range:"(0,1]"`
+	// RewardScale multiplies rewards before learning. Metrics and episodes report the environment's rewards.
+	RewardScale float64 `yaml:"reward_scale" json:"reward_scale" range:"(0,1e9]"`
+
+	// Autotune learns the temperature; false keeps Alpha.
+	Autotune bool `yaml:"autotune" json:"autotune"`
+	// Alpha is the temperature, the weight of the entropy: the first one with Autotune, else the only one.
+	Alpha float64 `yaml:"alpha" json:"alpha" range:"(0,1e9]"`
+	// TargetEntropy is the entropy per component of the action that Autotune keeps, of the action in (−1, 1). The
+	// paper's −1 stands for a target of −dim(A).
+	TargetEntropy float64 `yaml:"target_entropy" json:"target_entropy" range:"[-1e6,1e6]"`
+
+	// Batch is the size of a minibatch and Replay the capacity of the replay buffer, both in transitions of all agents.
+	Batch  int `yaml:"batch" json:"batch" range:"[1,2^24]"`
+	Replay int `yaml:"replay" json:"replay" range:"[1,2^40]"`
+	// RandomSteps is the number of steps at the beginning with uniformly random actions.
+	RandomSteps int64 `yaml:"random_steps" json:"random_steps" range:"[0,1e18]"`
+	// LearningStarts is the number of steps before the first update.
+	LearningStarts int64 `yaml:"learning_starts" json:"learning_starts" range:"[0,1e18]"`
+	// UpdateEvery is the number of steps between two rounds of updates, GradientSteps the number of updates in each
+	// round.
+	UpdateEvery   int64 `yaml:"update_every" json:"update_every" range:"[1,1e18]"`
+	GradientSteps int   `yaml:"gradient_steps" json:"gradient_steps" range:"[1,1e9]"`
+}
+
+// Default returns CleanRL's settings, but for its delayed policy updates: here every update is one of all networks, as
+// in the paper.
+func Default() Config {
+	return Config{
+		Hidden: []int{256, 256}, Activation: nets.ReLU,
+		ActorRate: 3e-4, CriticRate: 1e-3, AlphaRate: 1e-3, RateFinal: 1, Gamma: 0.99, Tau: 0.005, RewardScale: 1,
+		Autotune: true, Alpha: 1, TargetEntropy: -1,
+		Batch: 256, Replay: 1_000_000, RandomSteps: 5_000, LearningStarts: 5_000, UpdateEvery: 1, GradientSteps: 1,
+	}
+}
+
+// Validate reports the first wrong value, by its key.
+func (c Config) Validate() error {
+	if err := bounds.Check(&c); err != nil {
+		return err
+	}
+	if c.Batch > c.Replay {
+		return bounds.Errorf("batch", "is %d, want at most the %d transitions of replay", c.Batch, c.Replay)
+	}
+	return nil
+}
 
 // problem is an environment as networks see it: observations [agents, obs], actions [agents, act] in (−1, 1).
 type problem struct {
@@ -83,5 +157,84 @@ func (c *Config) criticArch(p *problem) nets.MLP {
 func (c *Config) temperatureArch(p *problem) nets.MLP {
 	return nets.MLP{
 		Agents: p.agents, Shared: c.Shared, In: []nets.Port{{Name: "zero", Width: 1}}, Out: 1, Activation: nets.ReLU,
+	}
+}
+
+// acting runs π for several environments: the networks with buffers for their observations, noise and actions. It
+// allocates nothing once made.
+type acting struct {
+	p         *problem
+	rows      int
+	e         nets.Engine
+	actor     nets.Net
+	first     nets.Work
+	last      pass          // the squashed Gaussian
+	in        []nets.Tensor // the observation, as a slice that every call of Forward reuses
+	noise     nets.Tensor
+	x, eps, y []float32 // observations, noise and actions, [agents, rows, width]
+	out       []float32 // actions in (−1, 1), [rows, agents, act]
+}
+
+// newActing returns buffers to act in rows environments with the network's present parameters.
+func newActing(p *problem, e nets.Engine, actor nets.Net, rows int) (*acting, error) {
+	last, err := e.NewNet(nets.SquashedGaussian{Agents: p.agents, Actions: p.act})
+	if err != nil {
+		return nil, err
+	}
+	n := p.agents * rows
+	a := &acting{
+		p: p, rows: rows, e: e, actor: actor, first: actor.NewWork(rows), last: pass{net: last, work: last.NewWork(rows)},
+		in: []nets.Tensor{e.NewTensor(p.agents, rows, p.obs)}, noise: e.NewTensor(p.agents, rows, p.act),
+		x: make([]float32, n*p.obs), eps: make([]float32, n*p.act), y: make([]float32, n*p.act), out: make([]float32, n*p.act),
+	}
+	return a, a.run() // makes the engine's memory before the first step
+}
+
+// see copies observations [rows, agents, obs] to the networks' input.
+func (a *acting) see(values []float32) { transpose(a.x, values, a.rows, a.p.agents, a.p.obs) }
+
+// run computes out from the observations and the noise in eps.
+func (a *acting) run() error {
+	a.in[0].Set(a.x)
+	a.noise.Set(a.eps)
+	a.last.forward(a.actor.Forward(a.first, a.in...), a.noise).Get(a.y)
+	transpose(a.out, a.y, a.p.agents, a.rows, a.p.act)
+	if err := a.e.Err(); err != nil {
+		return fmt.Errorf("acting: %w", err)
+	}
+	return nil
+}
+
+// row returns environment i's part of out.
+func (a *acting) row(i int) []float32 {
+	w := a.p.agents * a.p.act
+	return a.out[i*w : (i+1)*w]
+}
+
+// give writes the environment's actions of the present agents for u in (−1, 1), both [agents, act]; those of absent
+// agents become 0, u too.
+func (p *problem) give(u, act []float32, active []bool) error {
+	for j, here := range active {
+		own, out := u[j*p.act:(j+1)*p.act], act[j*p.act:(j+1)*p.act]
+		if !here {
+			clear(own)
+			clear(out)
+			continue
+		}
+		if m := check.NotFinite(own); m >= 0 {
+			return fmt.Errorf("the actor of %s %d gives %g for component %d: training has diverged; "+
+				"try a smaller actor_rate and critic_rate, or clip", p.kind.Name, j, own[m], m)
+		}
+		p.apply(own, out)
+	}
+	return nil
+}
+
+// transpose copies src [m, n, width] to dst [n, m, width].
+func transpose(dst, src []float32, m, n, width int) {
+	for i := range m {
+		for j := range n {
+			copy(dst[(j*m+i)*width:][:width], src[(i*n+j)*width:])
+		}
 	}
 }

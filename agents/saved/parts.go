@@ -1,3 +1,8 @@
+// Package saved writes and reads what learners and policies keep. A learner lists its tensors, optimisers, counters and
+// parts once, as [Parts]; saving, loading, and adopting another run's weights follow. A policy lists its fields as a
+// [state.Stater]; [CopyPolicy] is its CopyFrom.
+//
+// Not here: the bytes of one part (envs/state), files (checkpoints), and what the state means (each learner).
 package saved
 
 import (
@@ -167,3 +172,42 @@ func (p *Parts) engineErr() error {
 func (p *Parts) kind(blob string) string { return p.Agent + ": " + blob }
 
 func updates(adam string) string { return adam + "_updates" }
+
+// Inside is a learner around which another one is built.
+type Inside interface {
+	Save(s *agents.State) error
+	Load(s *agents.State) error
+}
+
+// SaveBeside writes a learner, and the parts that the one around it has beside it.
+func SaveBeside(inside Inside, p *Parts, s *agents.State) error {
+	return errors.Join(inside.Save(s), p.Save(s))
+}
+
+// LoadBeside restores what [SaveBeside] wrote. Where it fails nothing has changed.
+func LoadBeside(inside Inside, p *Parts, s *agents.State) error {
+	before := agents.NewState()
+	if err := p.Save(before); err != nil {
+		return err
+	}
+	if err := p.Load(s); err != nil {
+		return err
+	}
+	if err := inside.Load(s); err != nil {
+		return errors.Join(err, p.Load(before))
+	}
+	return nil
+}
+
+// Finite refuses a loaded state in which a listed number is not finite; what names them.
+func Finite(c *state.Codec, what string, numbers ...float64) {
+	if !c.Loaded() {
+		return
+	}
+	for i, x := range numbers {
+		if x-x != 0 {
+			c.Fail(fmt.Errorf("%s %d is %g, want a finite number", what, i, x))
+			return
+		}
+	}
+}

@@ -10,7 +10,7 @@
 // episode and learns within it, as in the paper's experiment.
 //
 // Read pricer.go first: it is Algorithm 1 in reading order. space.go has the components of the action and the
-// projection Π, trial.go the counterfactual copies, online.go the search without copies; state.go lists what is saved.
+// projection Π, planner.go the counterfactual copies and the search without copies; learner.go lists what is saved.
 // docs/agents/spsa.md has the equations and what the paper leaves open, docs/results/spsa/theory.md the theory that the
 // tests check.
 //

@@ -1,13 +1,19 @@
 package spsa
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // Learner is the pricer over a vector of environments: all copies run the same action, and the estimates from all of
@@ -132,3 +138,204 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 
 // Replay implements [agents.Learner]: there is none.
 func (*Learner) Replay() *replay.Buffer { return nil }
+
+// State lists everything that the pricer needs to continue bit for bit.
+func (p *Pricer) State(c *state.Codec) {
+	state.Value(c, &p.window)
+	state.Value(c, &p.worlds)
+	state.Value(c, &p.gradient)
+	state.Value(c, &p.step)
+	state.Value(c, &p.phase)
+	state.Value(c, &p.plus)
+	for _, row := range [5][]float64{p.x, p.first, p.second, p.estimate, p.delta} {
+		state.Fixed(c, row)
+	}
+	state.Value(c, p.stream)
+	if c.Loaded() {
+		c.Fail(p.check())
+	}
+}
+
+// check reports what is wrong with a loaded pricer.
+func (p *Pricer) check() error {
+	switch {
+	case p.window < 0 || p.window > saved.MaxCount || p.worlds < 0 || p.worlds > saved.MaxCount:
+		return fmt.Errorf("window %d and %d estimates, want 0 to %d", p.window, p.worlds, int64(saved.MaxCount))
+	case !(p.gradient >= 0 && p.gradient <= math.MaxFloat64 && p.step >= 0 && p.step <= 1):
+		return fmt.Errorf("gradient %g and step %g, want finite ones from 0, the step at most 1", p.gradient, p.step)
+	case p.phase < 0 || p.phase >= p.cycle():
+		return fmt.Errorf("window %d of a move, want 0 to %d", p.phase, p.cycle()-1)
+	case p.plus-p.plus != 0:
+		return fmt.Errorf("profit %g, want a finite one", p.plus)
+	}
+	for i, name := range p.space.names {
+		for _, m := range []struct {
+			what string
+			x    float64
+		}{
+			{"action", p.x[i]}, {"first moment", p.first[i]}, {"second moment", p.second[i]}, {"estimate", p.estimate[i]},
+		} {
+			if m.x-m.x != 0 {
+				return fmt.Errorf("%s %g of %s, want a finite number", m.what, m.x, name)
+			}
+		}
+		switch d := p.delta[i]; {
+		case p.second[i] < 0:
+			return fmt.Errorf("second moment %g of %s, want 0 or more", p.second[i], name)
+		case d != 0 && d != 1 && d != -1:
+			return fmt.Errorf("perturbation %g of %s, want -1, 0 or 1", d, name)
+		case p.x[i] != p.space.clip(i, p.x[i]):
+			return fmt.Errorf("%s %g, want at least %g and at most %g", name, p.x[i], p.space.low[i], p.space.high[i])
+		}
+	}
+	return nil
+}
+
+// State lists the learner's own number; see parts for the rest.
+func (l *Learner) State(c *state.Codec) {
+	state.Value(c, &l.realised)
+	c.Check(!math.IsNaN(l.realised), "sum of the objective is NaN")
+}
+
+// parts is what a checkpoint holds.
+func (l *Learner) parts() *saved.Parts {
+	p := saved.New(Name, nil)
+	p.Blobs["pricer"], p.Blobs["objective"] = l.pricer, l
+	p.Counters["summed_windows"] = &l.steps
+	return p
+}
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	if err := l.parts().Load(s); err != nil {
+		return err
+	}
+	l.acted, l.moved = false, false
+	return nil
+}
+
+// Adopt implements [agents.Learner]: the search starts at the other run's action, with its own steps and perturbations.
+func (l *Learner) Adopt(s *agents.State) error {
+	mine := agents.NewState()
+	p := l.parts()
+	if err := p.Save(mine); err != nil {
+		return err
+	}
+	if err := p.Adopt(s, "pricer"); err != nil {
+		return err
+	}
+	x := append([]float64(nil), l.pricer.x...)
+	if err := p.Load(mine); err != nil {
+		return err
+	}
+	l.pricer.begin(x)
+	return nil
+}
+
+// Name is the learner's name in the table of agents and in policy files; label is the policy's name in results.
+const (
+	Name  = "spsa"
+	label = "pba"
+)
+
+// Held is a policy that always takes one action.
+type Held struct {
+	file   *agents.PolicyFile
+	action []float32 // [agents, width]
+	width  int
+	sum    uint64 // fingerprint of the file
+}
+
+var _ agents.Policy = (*Held)(nil)
+
+// description is a policy file's JSON. The action is the array "action", of [agents, width].
+type description struct {
+	// Format is the version of this description: 1.
+	Format int `json:"format"`
+	// Windows is the number of moves that led to the action.
+	Windows int64 `json:"windows"`
+}
+
+const (
+	format      = 1
+	arrayAction = "action"
+)
+
+// Policy implements [agents.Learner].
+func (l *Learner) Policy() (agents.Policy, error) {
+	a := make([]float32, len(l.pricer.x))
+	l.pricer.Action(a)
+	d, err := json.Marshal(description{Format: format, Windows: l.pricer.window})
+	if err != nil {
+		return nil, err
+	}
+	n := l.ctx.Spec.Kinds[0].Agents
+	return OpenPolicy(&agents.PolicyFile{
+		Agent: Name, EnvID: l.ctx.Spec.ID, Description: d,
+		Arrays: map[string]agents.Array{arrayAction: {Shape: []int{n, len(a) / n}, Data: a}},
+	}, l.ctx.Spec)
+}
+
+// OpenPolicy builds a policy from a file, for an environment whose action space contains the held action.
+func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec) (*Held, error) {
+	var d description
+	if err := frozen.Describe(f, Name, spec, &d); err != nil {
+		return nil, fmt.Errorf("spsa: policy: %w", err)
+	}
+	if d.Format != format {
+		return nil, fmt.Errorf("spsa: policy: description has format %d, want %d", d.Format, format)
+	}
+	k, err := check.OneKind(spec)
+	if err != nil {
+		return nil, fmt.Errorf("spsa: policy: %w", err)
+	}
+	a, w := f.Arrays[arrayAction].Data, k.Action.Width()
+	if w == 0 || len(a) != k.Agents*w {
+		return nil, fmt.Errorf("spsa: policy: array %q has %d numbers, want %d", arrayAction, len(a), k.Agents*w)
+	}
+	for i := range k.Agents {
+		if err := k.Action.Contains(a[i*w : (i+1)*w]); err != nil {
+			return nil, fmt.Errorf("spsa: policy: action of %s %d: %w", k.Name, i, err)
+		}
+	}
+	return &Held{file: f, action: a, width: w, sum: frozen.Sum(f, arrayAction)}, nil
+}
+
+// Name implements [envs.Policy].
+func (*Held) Name() string { return label }
+
+// Export implements [agents.Policy]. The file belongs to the policy and must not be modified.
+func (p *Held) Export() (*agents.PolicyFile, error) { return p.file, nil }
+
+// Reset implements [envs.Policy].
+func (*Held) Reset(uint64) error { return nil }
+
+// Act implements [envs.Policy].
+func (p *Held) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	for j, here := range obs.Kinds[0].Active {
+		row := act.Kinds[0][j*p.width : (j+1)*p.width]
+		if !here {
+			clear(row)
+			continue
+		}
+		copy(row, p.action[j*p.width:])
+	}
+	return nil
+}
+
+// State implements [state.Stater]: nothing changes, and a loaded state must have the same action.
+func (p *Held) State(c *state.Codec) { c.Same("action", p.sum) }
+
+// CopyFrom implements [envs.Policy]: src must hold the same action.
+func (p *Held) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
+
+// AppendBinary implements [envs.Policy].
+func (p *Held) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, heldKind, p) }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *Held) UnmarshalBinary(b []byte) error { return state.Load(b, heldKind, p) }
+
+const heldKind = Name + ": policy"

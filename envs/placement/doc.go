@@ -6,7 +6,7 @@
 // [System] is what all episodes of an [Env] share: nodes, functions and workflows. What the k-th request is follows
 // from the seed and k alone, so that two policies face the same requests. [Layout] reads numbers back out of the
 // graph, for policies that decide by rules. [Cluster] is what a platform knows when a decision is due; [Observer] makes
-// the observation from it with the environment's own code (view.go), and a [Start] of what a policy decides.
+// the observation from it with the environment's own code (observe.go), and a [Start] of what a policy decides.
 //
 // Not here: the rules (agents/baselines/placement), networks and learning; DeepRM's cluster (envs/deeprm).
 package placement

@@ -12,10 +12,10 @@
 // lie in calendars with one bucket per slot, so that a slot costs its arrivals and a pass over the functions, however
 // many vGPUs there are.
 //
-// What is where: config.go and validate.go what can be configured; demand.go tiers' demand (eq. 1) and the potential
-// load; arrive.go and jobs.go arrivals, queues and lateness; pool.go and gpus.go vGPUs; window.go and slot.go what
-// happens in which order, and the accounts (eqs. 2 to 10); pricing.go, slots.go and observe.go the two environments;
-// meters.go, prices.go and observer.go what a provider measures and sets, from which the environments make their
-// observations too; arms.go the paper's scheduler, which is part of the pricing environment's world; check.go its invariants; state.go
-// copies and saved state. The rivals are in agents/baselines/pricing.
+// What is where: config.go what can be configured; demand.go tiers' demand (eq. 1) and the potential load; jobs.go
+// arrivals, queues and lateness; pool.go vGPUs; window.go what happens in which order, and the accounts (eqs. 2 to 10);
+// pricing.go, slots.go and observe.go the two environments; meters.go and observer.go what a provider measures and sets,
+// from which the environments make their observations too; arms.go the paper's scheduler, which is part of the pricing
+// environment's world; check.go its invariants; world.go copies and saved state. The rivals are in
+// agents/baselines/pricing.
 package pricing

@@ -10,11 +10,10 @@
 // request fails at its end.
 //
 // Files: config.go has the configuration; app.go an application's functions, ranges and laws; qos.go and thresholds.go
-// the QoS thresholds; env.go Reset and Step; window.go the two protocols, a new deployment for every window or one
-// deployment that continues; world.go what a visit takes and how its end is noted; deploy.go the deployment of a
-// configuration; measure.go the measurements of a window; meters.go, settings.go and observer.go what a platform
-// measures and is given, from which the environment makes its observations too; observe.go the features, described.go
-// those that fit any workflow; reward.go rewards; many.go several workflows side by side; state.go the state of an
+// QoS thresholds and rewards; env.go Reset and Step; window.go the two protocols, a new deployment for every window or one
+// deployment that continues; what a visit takes and how its end is noted; measure.go the measurements of a window; meters.go,
+// resources.go and observer.go what a platform measures and is given, from which the environment makes its observations
+// too; described.go the features that fit any workflow; many.go several workflows side by side; state.go the state of an
 // episode, its copies and its saved form. Package calibrate repeats the fit of the laws and of the thresholds; the
 // baselines are in agents/baselines/sizing.
 package sizing

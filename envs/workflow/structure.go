@@ -240,7 +240,7 @@ func (c *counter) region(dst []float64, r *region, weight float64) {
 		}
 		for i, l := range s.links {
 			if l.span >= 0 && i > 0 && s.links[i-1].from == l.from && s.links[i-1].span == l.span {
-				continue // a decision, see decide.go
+				continue // a decision, see explore.go
 			}
 			if l.span >= 0 {
 				c.span(dst, &c.w.spans[l.span], p)

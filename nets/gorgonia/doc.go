@@ -12,9 +12,9 @@
 // products. Each call builds its expressions anew, because sizes differ from batch to batch. Memory and time grow
 // with nodes × edges.
 //
-// Graphs run operation by operation in order (program.go). Gorgonia's tape machine is not used: it reuses registers
+// Graphs run operation by operation in order (graph.go). Gorgonia's tape machine is not used: it reuses registers
 // and merges nodes by a 32-bit hash, which a reference should not depend on. Gorgonia's operations and tensors are
-// used, but for its softmax (softmax.go). Each result has its own memory, so an update allocates.
+// used, but for its softmax. Each result has its own memory, so an update allocates.
 //
 // Two results differ from the other engines': ReLU of −Inf is NaN (there 0), and the clipped surrogate is NaN where
 // π(a)/π_old(a) overflows. Everything else in package nets is supported.

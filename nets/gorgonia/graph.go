@@ -1,7 +1,9 @@
 package gorgonia
 
 import (
+	"errors"
 	"fmt"
+	"hash"
 
 	lib "gorgonia.org/gorgonia"
 	dense "gorgonia.org/tensor"
@@ -143,3 +145,165 @@ func rescue(err *error) {
 		*err = fmt.Errorf("gorgonia: %v", p)
 	}
 }
+
+// softmax is exp(x − t)/Σ exp(x − t) over each row's n numbers, with t the row's largest number, which does not
+// affect the gradient. Gorgonia's own softmax includes the first number of the whole matrix in every row's maximum,
+// and overflows where a row's first number is much larger than the others.
+func (b *graph[T]) softmax(x node, n int) node {
+	e := b.exp(b.sub(x, b.one(b.largest, x)))
+	return b.over(e, b.total(e, n, n))
+}
+
+// largest applies [largestOp].
+func (b *graph[T]) largest(x node) (node, error) {
+	like, err := lib.Exp(x)
+	if err != nil {
+		return nil, err
+	}
+	return lib.ApplyOp(largestOp[T]{like.Op()}, x)
+}
+
+// largestOp replaces each number by the largest of its row. Differentiation treats it as a constant. It takes its type
+// and shape from another operation of one matrix.
+type largestOp[T number] struct{ lib.Op }
+
+// Do implements [lib.Op].
+func (largestOp[T]) Do(v ...lib.Value) (lib.Value, error) {
+	x, ok := v[0].(*dense.Dense)
+	if !ok || x.Dims() != 2 {
+		return nil, fmt.Errorf("largest of a %T, want a matrix", v[0])
+	}
+	rows, cols := x.Shape()[0], x.Shape()[1]
+	in := matrix[T](x)
+	out := make([]T, len(in))
+	for r := range rows {
+		row := in[r*cols:][:cols]
+		top := row[0]
+		for _, v := range row {
+			if v > top {
+				top = v
+			}
+		}
+		for c := range cols {
+			out[r*cols+c] = top
+		}
+	}
+	return dense.New(dense.WithShape(rows, cols), dense.WithBacking(out)), nil
+}
+
+// DiffWRT implements [lib.SDOp].
+func (largestOp[T]) DiffWRT(inputs int) []bool { return make([]bool, inputs) }
+
+// SymDiff implements [lib.SDOp].
+func (largestOp[T]) SymDiff(lib.Nodes, node, node) (lib.Nodes, error) {
+	return nil, errors.New("largest has no gradient")
+}
+
+// WriteHash implements [lib.Op]. It differs from the hash of the embedded operation.
+func (o largestOp[T]) WriteHash(h hash.Hash) { fmt.Fprint(h, o.String()) }
+
+func (largestOp[T]) String() string { return "largest" }
+
+// program runs expressions of a graph in order. Results stay until they are computed again, so that a backward pass
+// can read the results of the forward pass.
+type program[T number] struct {
+	steps  []step
+	values []lib.Value
+	places map[node]int // in values
+}
+
+// step is an operation on values. need is the set of passes that it must run in; see [program.compile].
+type step struct {
+	op   lib.Op
+	args []int
+	to   int
+	need uint8
+}
+
+// compile adds the steps that the targets need to the pass need, except for steps that already run in the passes in
+// have. Each call is for a pass of its own.
+func (p *program[T]) compile(b *graph[T], targets []node, need, have uint8) (err error) {
+	if b.err != nil {
+		return b.err
+	}
+	defer rescue(&err)
+	if p.places == nil {
+		p.places = map[node]int{}
+	}
+	made := map[int]int{} // the step that makes a value
+	for i, s := range p.steps {
+		made[s.to] = i
+	}
+	var mark func(place int)
+	mark = func(place int) {
+		i, ok := made[place]
+		if !ok || p.steps[i].need&(have|need) != 0 {
+			return
+		}
+		p.steps[i].need |= need
+		for _, a := range p.steps[i].args {
+			mark(a)
+		}
+	}
+	var visit func(n node) (int, error)
+	visit = func(n node) (int, error) {
+		if place, ok := p.places[n]; ok {
+			mark(place)
+			return place, nil
+		}
+		var args []int
+		for children := b.g.From(n.ID()); children.Next(); {
+			place, err := visit(children.Node().(node))
+			if err != nil {
+				return 0, err
+			}
+			args = append(args, place)
+		}
+		v, leaf := b.values[n]
+		if !leaf && len(args) == 0 { // a constant
+			if n.Op() == nil {
+				return 0, fmt.Errorf("gorgonia: node %v has neither a value nor an operation", n)
+			}
+			if v, err = n.Op().Do(); err != nil {
+				return 0, err
+			}
+		}
+		place := len(p.values)
+		p.values, p.places[n] = append(p.values, v), place
+		if v == nil {
+			made[place] = len(p.steps)
+			p.steps = append(p.steps, step{n.Op(), args, place, need})
+		}
+		return place, nil
+	}
+	for _, n := range targets {
+		if _, err := visit(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run executes the steps of the given passes.
+func (p *program[T]) run(passes uint8) (err error) {
+	defer rescue(&err)
+	var args [3]lib.Value // operations have at most three operands
+	for _, s := range p.steps {
+		if s.need&passes == 0 {
+			continue
+		}
+		for i, a := range s.args {
+			args[i] = p.values[a]
+		}
+		if p.values[s.to], err = s.op.Do(args[:len(s.args)]...); err != nil {
+			return fmt.Errorf("gorgonia: %w", err)
+		}
+	}
+	return nil
+}
+
+// numbers are the values of a computed matrix, row by row.
+func (p *program[T]) numbers(n node) []T { return matrix[T](p.values[p.places[n]].(*dense.Dense)) }
+
+// matrix is a value's memory.
+func matrix[T number](x *dense.Dense) []T { return x.Data().([]T) }

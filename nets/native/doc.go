@@ -33,13 +33,13 @@
 // the same without the MLPs, and its kind in nets/encode.go and in the NewNet of each engine):
 //
 //   - its description: nets/mlp.go
-//   - plain: a file of its own, and its place in plain/mlp.go
+//   - plain: plain/mlp.go
 //   - tiles: a file of its own, and its place in tile/layers.go
-//   - the other engines: nets/torch/mlp.go and nets/gorgonia/mlp.go
-//   - a network with it for the tests of all engines: nets/netstest/archs.go
+//   - the other engines: nets/torch/mlp.go and nets/gorgonia/kinds.go
+//   - a network with it for the tests of all engines: nets/netstest/netstest.go
 //   - the configuration key that offers it, such as norm in agents/maddpg/config.go
 //
-// An activation needs no files of its own: it is a case in plain/activation.go and tile/layers.go. With a kernel of its
+// An activation needs no files of its own: it is a case in plain/mlp.go and tile/layers.go. With a kernel of its
 // own instead of a file in tile, a layer also changes kernel/kernel.go, reference.go, checked.go and choose_amd64.go,
 // and has a generator in asm.
 //

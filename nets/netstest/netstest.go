@@ -1,3 +1,11 @@
+// Package netstest compares an engine's gradients with central finite differences, in the manner of
+// testing/fstest: [Gradients] takes any engine of package nets through the networks of [Archs] and the losses
+// of [Losses], and says how far apart the two are. [GraphGradients] does so for the networks over graphs of
+// [Graphs], whose cases also say how far apart two engines are ([RunGraph]), and what all engines owe misuse
+// and empty batches of those networks ([GraphMisuses], [EmptyGraphs]).
+//
+// Not here: whether engines agree with each other over whole updates (the tests of nets/engines), and what an
+// engine does on misuse of other networks, which is its own package's affair.
 package netstest
 
 import (
@@ -9,6 +17,157 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
+
+// Archs are networks of every kind in all their forms, for three agents and odd in their sizes, by name. Their
+// activations are smooth but for "mlp relu".
+func Archs() map[string]nets.Arch {
+	ports := []nets.Port{{Name: "state", Width: 2}, {Name: "action", Width: 1}}
+	mlp := func(change func(*nets.MLP)) nets.MLP {
+		m := nets.MLP{Agents: 3, In: ports, Hidden: []int{5, 4}, Out: 2, Activation: nets.Tanh}
+		if change != nil {
+			change(&m)
+		}
+		return m
+	}
+	shared := func(m *nets.MLP) { m.Shared = true }
+	norm := func(m *nets.MLP) { m.Norm, m.Shared = nets.LayerNorm, true }
+	out := map[string]nets.Arch{
+		"mlp tanh":          mlp(nil),
+		"mlp relu":          mlp(func(m *nets.MLP) { m.Activation = nets.ReLU }),
+		"mlp shared":        mlp(shared),
+		"mlp one port":      mlp(func(m *nets.MLP) { m.In = ports[:1] }),
+		"mlp no hidden":     mlp(func(m *nets.MLP) { m.Hidden = nil }),
+		"mlp sigmoid":       mlp(func(m *nets.MLP) { m.Final = nets.Sigmoid }),
+		"mlp final tanh":    mlp(func(m *nets.MLP) { m.Final = nets.Tanh }),
+		"mlp norm":          mlp(func(m *nets.MLP) { m.Norm = nets.LayerNorm }),
+		"mlp norm shared":   mlp(norm),
+		"mlp one agent":     mlp(func(m *nets.MLP) { m.Agents, m.Shared = 1, true }),
+		"gumbel":            nets.GumbelSoftmax{Agents: 3, Segments: []int{3, 1, 2}, Temperature: 0.7},
+		"squashed action":   nets.SquashedGaussian{Agents: 3, Actions: 2},
+		"squashed log-prob": nets.SquashedGaussian{Agents: 3, Actions: 2, LogProb: true},
+		"soft value":        nets.SoftValue{Agents: 3},
+	}
+	for name, f := range fields() { // one hidden layer is enough here
+		f.MLP = mlp(func(m *nets.MLP) { m.Hidden = []int{4} })
+		out[name] = f
+		f.Shared = true
+		out[name+" shared"] = f
+	}
+	f := fields()["attention self exp"]
+	f.MLP = mlp(norm)
+	out["attention norm"] = f
+	f = fields()["joint others"]
+	f.MLP = mlp(norm)
+	f.Shared = true
+	out["joint others shared norm"] = f
+	return out
+}
+
+// fields are the ways in which agents see each other: with an agent that sees nobody, or with agents that see
+// themselves (self); with a port for the others' actions (others).
+func fields() map[string]nets.MeanField {
+	out := map[string]nets.MeanField{}
+	for _, others := range []string{"", " others"} {
+		joint := nets.MeanField{Mix: nets.Joint, Others: others != ""}
+		out["joint"+others] = joint
+		for self, list := range map[string][][]int{"": {{1}, {0, 2}, {}}, " self": {{0, 1}, {2, 0, 1}, {1}}} {
+			mean := nets.MeanField{Mix: nets.Mean, Others: others != "", Neighbours: list}
+			out["mean"+others+self] = mean
+			for _, score := range []string{nets.Exp, nets.Squared} {
+				attention := mean
+				attention.Mix, attention.Score, attention.Keys = nets.Attention, score, 4
+				out["attention"+others+self+" "+score] = attention
+			}
+		}
+	}
+	return out
+}
+
+// Loss is a loss with a way to draw its args.
+type Loss struct {
+	nets.Loss
+	// Args draws tensors for three agents on the engine, the same for the same stream.
+	Args func(e nets.Engine, s *rng.Stream) []nets.Tensor
+}
+
+const lossAgents, lossBatch, lossChoices = 3, 5, 4
+
+// Losses are those of [nets.Losses] by name, and a user's own. In the policies' args some choices are illegal,
+// and one sample has no legal choice.
+func Losses() map[string]Loss {
+	out := map[string]Loss{"custom": {quartic, drawArgs([]nets.LossArg{nets.ArgAlike, nets.ArgAlike})}}
+	for _, l := range nets.Losses() {
+		out[fmt.Sprintf("%s%+v", l.LossName(), l)] = Loss{l, drawArgs(l.Args())}
+	}
+	return out
+}
+
+// quartic is a user's loss, Σ(x − y)⁴.
+var quartic = nets.Custom{Name: "quartic", Func: func(value, grad []float64, args [][]float64, shapes [][]int) {
+	per := len(grad) / shapes[0][0]
+	for i, x := range args[0] {
+		d := x - args[1][i]
+		value[i/per] += d * d * d * d
+		grad[i] = 4 * d * d * d
+	}
+}}
+
+// drawArgs draws args of some kinds: [agents, batch, choices] where some are of choices, else of two features.
+func drawArgs(kinds []nets.LossArg) func(nets.Engine, *rng.Stream) []nets.Tensor {
+	return func(e nets.Engine, s *rng.Stream) (out []nets.Tensor) {
+		width := 2
+		var choices, mask nets.Tensor
+		if slices.Contains(kinds, nets.ArgMask) {
+			width = lossChoices
+			choices, mask = drawChoices(e, s)
+		}
+		for _, kind := range kinds {
+			switch kind {
+			case nets.ArgAlike:
+				out = append(out, drawn(e, s, 1, lossAgents, lossBatch, width))
+			case nets.ArgColumn:
+				out = append(out, drawn(e, s, 1, lossAgents, lossBatch, 1))
+			case nets.ArgChoice:
+				out = append(out, choices)
+			case nets.ArgMask:
+				out = append(out, mask)
+			case nets.ArgLogProb:
+				out = append(out, drawLogProbs(e, s))
+			}
+		}
+		return out
+	}
+}
+
+// drawChoices draws choices and masks in which they are legal, but for one sample without legal choices.
+func drawChoices(e nets.Engine, s *rng.Stream) (choices, masks nets.Tensor) {
+	const rows, n = lossAgents * lossBatch, lossChoices
+	choice, mask := make([]float64, rows), make([]float64, rows*n)
+	for row := range choice {
+		choice[row] = float64(s.IntN(n))
+		for k := range n {
+			if float64(k) == choice[row] || s.Float64() < 0.6 {
+				mask[row*n+k] = 1
+			}
+		}
+	}
+	clear(mask[7*n:][:n])
+	choices, masks = e.NewTensor(lossAgents, lossBatch, 1), e.NewTensor(lossAgents, lossBatch, n)
+	choices.Set64(choice)
+	masks.Set64(mask)
+	return choices, masks
+}
+
+// drawLogProbs draws logarithms of an old policy's probabilities.
+func drawLogProbs(e nets.Engine, s *rng.Stream) nets.Tensor {
+	old := drawn(e, s, 0.5, lossAgents, lossBatch, 1)
+	v := numbers(old)
+	for i := range v {
+		v[i] -= 1.2
+	}
+	old.Set64(v)
+	return old
+}
 
 // Gradient is how far an engine's gradient is from finite differences.
 type Gradient struct {

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
@@ -97,4 +99,150 @@ func (c *cluster) alignment(v, node []float32, amount int, own bool) float64 {
 		s += x
 	}
 	return s
+}
+
+// TetrisConfig configures [Tetris]. The defaults are its paper's, as far as they are known.
+type TetrisConfig struct {
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
+	// Warm considers only nodes where an invocation's function is warm, if it fits any of those.
+	Warm bool `yaml:"warm" json:"warm"`
+	// Remote is the share of the alignment that is subtracted on a node without all of an invocation's input.
+	Remote float64 `yaml:"remote" json:"remote" range:"[0,1]"`
+	// Fairness is the share of the invocations that are left out: those whose requests hold the most resources.
+	Fairness float64 `yaml:"fairness" json:"fairness" range:"[0,0.999]"`
+	// Barrier is the share of a stage that must be done before its last invocations come first.
+	Barrier float64 `yaml:"barrier" json:"barrier" range:"[0,1]"`
+}
+
+// DefaultTetris returns a remote penalty of 10 %, fairness 0.25, barrier 0.9 and nominal amounts.
+func DefaultTetris() TetrisConfig {
+	return TetrisConfig{Amount: Nominal, Warm: true, Remote: 0.1, Fairness: 0.25, Barrier: 0.9}
+}
+
+// Validate reports the first wrong field.
+func (c *TetrisConfig) Validate() error { return bounds.Check(c) }
+
+// Tetris is the rule of Grandl et al. for several machines (SIGCOMM 2014): of all pairs of invocation and node that fit
+// it takes the one with the largest
+//
+//	alignment − ε · work left
+//
+// where the alignment is Σ_r free_r·demand_r in shares of the node's capacity, less Remote of it where input must be
+// fetched; the work left is that of the whole request; and ε is the mean alignment over the mean work left, so that
+// both terms weigh the same. Invocations of requests that hold most are left out (fairness), and the last invocations
+// of a stage come first (barrier).
+type Tetris struct {
+	stateless
+	config TetrisConfig
+	held   []float32
+	pairs  []scored
+}
+
+// scored is a pair of invocation and node with its terms.
+type scored struct {
+	pick
+	alignment, left float64
+	last            bool // of its stage
+}
+
+// NewTetris returns a policy for environments such as env.
+func NewTetris(c TetrisConfig, env envs.Env) (*Tetris, error) {
+	r, err := newStateless("tetris", &c, c.Amount, env)
+	if err != nil {
+		return nil, err
+	}
+	return &Tetris{r, c, make([]float32, 0, r.Window), make([]scored, 0, r.Window*r.Nodes)}, nil
+}
+
+// Act implements [envs.Policy].
+func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	p.act(obs, act, p.decide)
+	return nil
+}
+
+// decide returns the rule's choice.
+func (p *Tetris) decide(o *envs.KindObservation) pick {
+	g := o.Graphs[0]
+	n := p.look(o)
+	most := p.fair(g, n)
+	p.pairs = p.pairs[:0]
+	for i := range n {
+		v := p.Invocation(g, i)
+		if o.Mask[i] && (p.Held(v) <= most || p.forced) {
+			p.near(g, i)
+			p.score(g, i, v)
+		}
+	}
+	return p.best()
+}
+
+// fair is the quantile 1 − Fairness of the resources that the invocations' requests hold.
+func (p *Tetris) fair(g *envs.GraphValue, n int) float32 {
+	if n == 0 {
+		return 0
+	}
+	p.held = p.held[:0]
+	for i := range n {
+		p.held = append(p.held, p.Held(p.Invocation(g, i)))
+	}
+	slices.Sort(p.held)
+	left := int(float64(p.config.Fairness * float64(n)))
+	return p.held[n-1-left]
+}
+
+// score appends the pairs of an invocation and the nodes that it fits.
+func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
+	amount, left, input := p.wants(v), p.Remaining(v), p.Input(v) > 0
+	stage := float64(p.Stage(v))
+	last := stage >= p.config.Barrier && stage > 0
+	for _, warm := range [...]bool{true, false} {
+		if warm && !p.config.Warm {
+			continue
+		}
+		found := false
+		for _, n := range p.open {
+			if warm && !p.warm[n] {
+				continue
+			}
+			a := p.fits(i, n, amount)
+			if a < 0 {
+				continue
+			}
+			found = true
+			s := p.alignment(v, p.Node(g, n), a, true)
+			if input && p.local[n] < 1 {
+				s -= float64(p.config.Remote * s)
+			}
+			p.pairs = append(p.pairs, scored{pick{i, a, n}, s, left, last})
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// best is the pair with the largest score, the first of several.
+func (p *Tetris) best() pick {
+	alignment, left, last := 0.0, 0.0, false
+	for i := range p.pairs {
+		alignment += p.pairs[i].alignment
+		left += p.pairs[i].left
+		last = last || p.pairs[i].last
+	}
+	eps := 0.0
+	if left > 0 {
+		eps = alignment / left
+	}
+	best, most := none, 0.0
+	for i := range p.pairs {
+		q := &p.pairs[i]
+		if last && !q.last {
+			continue
+		}
+		if s := q.alignment - float64(eps*q.left); best == none || s > most {
+			best, most = q.pick, s
+		}
+	}
+	return best
 }

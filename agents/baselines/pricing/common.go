@@ -1,3 +1,9 @@
+// Package pricing holds HOPS' baselines for stoker/Pricing-v1 and stoker/PricingSlots-v1, one in each file: the
+// schedulers [ARMS] (the paper's own), [Torpor], [HASGPU] and [MQFQ], which are policies of the slots environment, and
+// the pricers [SPSS] (static prices) and PBA. A scheduler refuses a pool that it is not made for, and names the one it
+// wants.
+//
+// Not here: the environments (envs/pricing), and Algorithm 1 (agents/spsa).
 package pricing
 
 import (
@@ -43,4 +49,26 @@ func see(seen []float32, f, what int) float64 { return float64(seen[f*pricing.Se
 // backlog is the number of function f's waiting jobs, late ones included.
 func backlog(seen []float32, f int) int {
 	return int(see(seen, f, pricing.SeesQueue)) + int(see(seen, f, pricing.SeesLate))
+}
+
+// Terms changes c so that a scheduler runs inside the pricing environment under the conditions that it is made for: the
+// pool and its charges, the time of a load, and the patience after which a vGPU is given up. The rest of c stays.
+// docs/agents/pricing-baselines.md says where these values come from.
+func Terms(scheduler string, c *pricing.Config) error {
+	d := pricing.Default()
+	pool, load, patience, warm := d.Pool, d.Load, d.Patience, d.Layout.Warm
+	switch scheduler {
+	case pricing.ARMSName:
+	case "torpor":
+		// A swap from host memory takes one slot or none, with equal probability.
+		pool, load = pricing.Fixed, 0.5
+	case "has-gpu":
+		pool, warm = pricing.Elastic, pricing.WarmShared
+	case "mqfq-sticky":
+		pool, patience = pricing.Fixed, 4
+	default:
+		return fmt.Errorf("scheduler is %q, want arms, torpor, has-gpu or mqfq-sticky", scheduler)
+	}
+	c.Scheduler, c.Pool, c.Load, c.Patience, c.Layout.Warm = scheduler, pool, load, patience, warm
+	return nil
 }

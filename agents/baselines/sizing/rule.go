@@ -1,12 +1,21 @@
 package sizing
 
 import (
+	"embed"
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -172,3 +181,146 @@ func (p *Rule) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p
 
 // UnmarshalBinary implements [envs.Policy].
 func (p *Rule) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
+
+// rules holds numbers that stoker search rule found, named by environment, workflow and the worth of a kept window:
+// v3-parallel-2.json. docs/agents/sizing-baselines.md has the commands.
+//
+//go:embed rules/*.json
+var rules embed.FS
+
+// parseFound reads the configuration of a rival from what stoker search wrote; name is for errors.
+func parseFound[C any](rival, name string, b []byte) (c C, err error) {
+	var f struct {
+		Rival  string `json:"rival"`
+		Config C      `json:"config"`
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		return c, fmt.Errorf("%s: file %s: %w, want one that stoker search %s wrote", rival, name, err, rival)
+	}
+	if f.Rival != rival {
+		return c, fmt.Errorf("%s: file %s is of rival %q, want one that stoker search %s wrote", rival, name, f.Rival, rival)
+	}
+	if v, ok := any(&f.Config).(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return c, fmt.Errorf("%s: file %s: config.%w", rival, name, err)
+		}
+	}
+	return f.Config, nil
+}
+
+func readFound[C any](rival, file string) (c C, err error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return c, fmt.Errorf("%s: file: %w", rival, err)
+	}
+	return parseFound[C](rival, file, b)
+}
+
+// shippedRule returns the numbers for an environment's workflow whose worth of a kept window is nearest to weight, in
+// ratio.
+func shippedRule(weight float64, e *sizing.Env) (RuleConfig, error) {
+	c := e.Config()
+	if weight == 0 {
+		weight = c.Reward.QoS
+	}
+	_, version, _ := strings.Cut(e.Spec().ID, "-")
+	prefix := version + "-" + c.Workflow + "-"
+	best, off := "", math.Inf(1)
+	names, err := fs.Glob(rules, "rules/*.json")
+	if err != nil {
+		return RuleConfig{}, err
+	}
+	for _, name := range names {
+		text, ok := strings.CutPrefix(strings.TrimSuffix(path.Base(name), ".json"), prefix)
+		x, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil {
+			continue
+		}
+		if d := math.Abs(math.Log(x / max(weight, 1e-9))); d < off {
+			best, off = name, d
+		}
+	}
+	if best == "" || e.Closed() {
+		load := "this workflow"
+		if e.Closed() {
+			load = "closed-loop users"
+		}
+		return RuleConfig{}, fmt.Errorf("no numbers come with %s (%s, %s); find some with: stoker search rule CONFIG, "+
+			"and name the file: {name: rule, file: FILE}", load, e.Spec().ID, c.Workflow)
+	}
+	b, err := rules.ReadFile(best)
+	if err != nil {
+		return RuleConfig{}, err
+	}
+	return parseFound[RuleConfig]("rule", best, b)
+}
+
+// components names what is decided, as the spec does.
+var components = [...]string{"cpu", "memory", "replicas", "concurrency"}
+
+// RuleSpace is what a search varies in a [Rule]: for each function the base of every component and the slope of
+// replicas, and one slope for all functions of each other component; 33 numbers for six functions. It starts from the
+// middle of every range, with more replicas at higher loads.
+func RuleSpace(_ RuleConfig, env envs.Env) (*crossentropy.Space, error) {
+	e, w, err := newWorld("rule", env)
+	if err != nil {
+		return nil, err
+	}
+	k, names, load := w.rng.Components(), w.spec.Kinds[0].Names, e.Workload().Mean
+	s := &crossentropy.Space{}
+	add := func(name string, start, spread, low, high float64) {
+		s.Names, s.Start, s.Spread = append(s.Names, name), append(s.Start, start), append(s.Spread, spread)
+		s.Low, s.High = append(s.Low, low), append(s.High, high)
+	}
+	for _, f := range names {
+		for _, c := range components[:k] {
+			add(f+" "+c, 0.5, 0.25, -0.5, 1.5)
+		}
+		add(f+" replicas slope", 0.2, 0.2, -1, 1)
+	}
+	for _, c := range components[:k] {
+		if c != "replicas" {
+			add(c+" slope", 0, 0.1, -1, 1)
+		}
+	}
+	s.Config = func(x []float64) any {
+		c := &RuleConfig{Load: load}
+		shared := x[len(names)*(k+1):]
+		for i, f := range names {
+			own := x[i*(k+1) : (i+1)*(k+1)]
+			slope := slices.Insert(slices.Clone(shared), 2, own[k])
+			c.Functions = append(c.Functions, FunctionRule{Function: f, Base: slices.Clone(own[:k]), Slope: slope})
+		}
+		return c
+	}
+	return s, nil
+}
+
+// AutoscalerSpace is what a search varies in an [Autoscaler]: the base of each function, 24 numbers for six functions.
+// Targets and times stay as they are configured.
+func AutoscalerSpace(c AutoscalerConfig, env envs.Env) (*crossentropy.Space, error) {
+	p, err := NewAutoscaler(c, env)
+	if err != nil {
+		return nil, err
+	}
+	c = p.config // that of the file, where there is one
+	k, names := p.rng.Components(), p.spec.Kinds[0].Names
+	s := &crossentropy.Space{}
+	row := make([]float32, 4)
+	for f, name := range names {
+		p.rng.Encode(p.bases[f], row)
+		for i, component := range components[:k] {
+			s.Names, s.Start, s.Spread = append(s.Names, name+" "+component), append(s.Start, float64(row[i])), append(s.Spread, 0.25)
+			s.Low, s.High = append(s.Low, 0), append(s.High, 1)
+		}
+	}
+	s.Config = func(x []float64) any {
+		out := c
+		out.Functions = nil
+		for i, name := range names {
+			out.Functions = append(out.Functions, FunctionBase{name, slices.Clone(x[i*k : (i+1)*k])})
+		}
+		return &out
+	}
+	return s, nil
+}

@@ -1,9 +1,129 @@
 package steps
 
 import (
+	"context"
+	"math"
+
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/envs/workflow"
 )
+
+// graph is the order of a workflow's steps. Steps are numbered as the workflow's nodes.
+type graph struct {
+	next, prev [][]int
+	order      []int // topological
+}
+
+func newGraph(w *workflow.Workflow) graph {
+	n := w.NumNodes()
+	g := graph{next: make([][]int, n), prev: make([][]int, n), order: w.Order()}
+	number := make(map[string]int, n)
+	for i := range n {
+		number[w.NodeName(i)] = i
+	}
+	for _, e := range w.Graph().Edges {
+		from, ok := number[e.From]
+		to, also := number[e.To]
+		if ok && also {
+			g.next[from], g.prev[to] = append(g.next[from], to), append(g.prev[to], from)
+		}
+	}
+	return g
+}
+
+// chain reports whether each step has at most one step before and one after it.
+func (g *graph) chain() bool {
+	for i := range g.next {
+		if len(g.next[i]) > 1 || len(g.prev[i]) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// after writes for each step the time of the longest path from its start to the end, and returns the longest one.
+func (g *graph) after(dst, times []float64) float64 {
+	longest := 0.0
+	for k := len(g.order) - 1; k >= 0; k-- {
+		v := g.order[k]
+		rest := 0.0
+		for _, w := range g.next[v] {
+			rest = max(rest, dst[w])
+		}
+		dst[v] = times[v] + rest
+		longest = max(longest, dst[v])
+	}
+	return longest
+}
+
+// plans knows the cheapest plans of a whole workflow. Where its paths cross, a front of all of them takes too long:
+// single plans are searched for instead, exactly.
+type plans struct {
+	menus   []menu
+	problem frontier.Problem
+	front   frontier.Front // nil where paths cross
+}
+
+// menusAt returns the menu of each step, with times at a quantile.
+func menusAt(m *steps.Model, quantile float64) []menu {
+	out := make([]menu, m.NumSteps())
+	for v := range out {
+		out[v] = newMenu(m, v, Parallelism{}, quantile)
+	}
+	return out
+}
+
+// newPlans returns the plans of menus. Every plan of its front is within a gap of the exact front.
+func newPlans(m *steps.Model, menus []menu, gap float64) *plans {
+	p := &plans{menus: menus, problem: frontier.Problem{Flow: m.Flow, Options: make([][]frontier.Option, len(menus))}}
+	for v, l := range menus {
+		for _, o := range l {
+			p.problem.Options[v] = append(p.problem.Options[v], frontier.Option{Seconds: o.seconds, USD: o.option.USD})
+		}
+	}
+	// The problem is well formed, so that nothing but the context could fail.
+	if tree, err := p.problem.Tree(); err == nil && tree {
+		p.front, _ = frontier.Within(context.Background(), p.problem, gap)
+	}
+	return p
+}
+
+// cheapest returns the cheapest plan of which every path ends within so many seconds, and false where there is none.
+func (p *plans) cheapest(seconds float64) (frontier.Point, bool) {
+	if p.front != nil {
+		return p.front.Cheapest(seconds)
+	}
+	a, err := frontier.Cheapest(context.Background(), p.problem, seconds)
+	return a.Point, err == nil
+}
+
+// crossing is how many limits plans are searched for where paths cross.
+const crossing = 64
+
+// some returns plans from the fastest to the cheapest one: the front, or that at some limits, denser towards the fastest.
+func (p *plans) some(g graph) frontier.Front {
+	if p.front != nil {
+		return p.front
+	}
+	fast, slow := make([]float64, len(p.menus)), make([]float64, len(p.menus))
+	for v, l := range p.menus {
+		fast[v], slow[v] = l[0].seconds, l[len(l)-1].seconds
+	}
+	after := make([]float64, len(p.menus))
+	first, last := g.after(after, fast), g.after(after, slow)
+	var out frontier.Front
+	for k := range crossing + 1 {
+		part := float64(k) / crossing
+		limit := first * math.Pow(last/first, part*part)
+		x, ok := p.cheapest(limit * (1 + 1e-12))
+		if n := len(out); ok && (n == 0 || x.USD < out[n-1].USD) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
 
 // static plays a plan that is made before the first step and is never revised.
 type static struct {
@@ -106,4 +226,63 @@ func NewOracle(c OracleConfig) (steps.Decider, error) {
 			}
 		}
 	}}, nil
+}
+
+// HindsightConfig configures [Hindsight].
+type HindsightConfig struct {
+	// Miss is the price of a miss as a multiple of the request's own.
+	Miss float64 `yaml:"miss" json:"miss" range:"(0,1e9]"`
+}
+
+// DefaultHindsight takes the request's price of a miss.
+func DefaultHindsight() HindsightConfig { return HindsightConfig{Miss: 1} }
+
+// Hindsight knows beforehand what every option of every step will take and cost, and plays the cheapest plan of which
+// every path ends within the limit; where a miss is cheaper, all of the cheapest. Nobody can decide like this: it is a
+// bound on what deciders can reach with the options on the steps' fronts, to 0.2 % of price.
+type Hindsight struct {
+	config HindsightConfig
+	static
+	draw func(step, option int) (seconds, usd float64)
+}
+
+// NewHindsight returns the decider. [Hindsight.Foresee] comes before each request.
+func NewHindsight(c HindsightConfig) (*Hindsight, error) {
+	if err := bounds.Check(&c); err != nil {
+		return nil, err
+	}
+	return &Hindsight{config: c}, nil
+}
+
+// Foresee tells what options will take and cost in the request that begins next.
+func (h *Hindsight) Foresee(draw func(step, option int) (seconds, usd float64)) { h.draw = draw }
+
+// Begin implements [steps.Decider].
+func (h *Hindsight) Begin(m *steps.Model, slo, miss float64) {
+	n := m.NumSteps()
+	h.choice = resized(h.choice, n)
+	menus := make([]menu, n)
+	cheapest := 0.0
+	for v := range menus {
+		var all []choice
+		for i := range m.Options[v] {
+			o := choice{code: i}
+			if !m.Free(v) {
+				o.seconds, o.option.USD = h.draw(v, i)
+			}
+			all = append(all, o)
+		}
+		menus[v] = staircase(all)
+		cheapest += float64(m.Runs[v] * menus[v][len(menus[v])-1].option.USD)
+	}
+	t := newPlans(m, menus, 2e-3)
+	p, ok := t.cheapest(slo)
+	ok = ok && p.USD <= cheapest+float64(h.config.Miss*miss)
+	for v, l := range menus {
+		if ok {
+			h.choice[v] = l[p.Choice[v]].code
+		} else {
+			h.choice[v] = l[len(l)-1].code
+		}
+	}
 }

@@ -1,3 +1,9 @@
+// Package choicetest is what the tests of learners share: a small environment with a mask ([Toy]), training as a
+// shipped configuration says ([Train], [Seeds]), one step of a learner at a time ([Loop]), learning curves as files and
+// figures ([WriteCurves], [Draw]), and forged states and policy files ([FuzzState], [Forge]).
+//
+// Not here: learners and their claims, which stand beside the learners, and the layout of saved states
+// (envs/state/statetest).
 package choicetest
 
 import (
@@ -5,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -107,3 +114,18 @@ func (t *Toy) CopyFrom(src envs.Env) error {
 	t.Moment = s.Moment
 	return nil
 }
+
+// Moment is all that changes in an environment whose world follows from its seed.
+type Moment struct {
+	Seed uint64
+	At   int // steps since the beginning
+}
+
+// State implements [state.Stater].
+func (m *Moment) State(c *state.Codec) { state.Value(c, m) }
+
+// AppendBinary implements encoding.BinaryAppender.
+func (m *Moment) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, "toy", m) }
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (m *Moment) UnmarshalBinary(b []byte) error { return state.Load(b, "toy", m) }

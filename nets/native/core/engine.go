@@ -1,8 +1,96 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/stoker-rl/stoker/nets"
 )
+
+// Backend does an engine's arithmetic. Its methods get operands that have been checked; all but Parallel and
+// Gumbel may be captured (see Record), and then they list what they would do.
+type Backend[X Tensor] interface {
+	// Info is how many threads a recorded update may use, and the family whose results are equal bit for bit.
+	Info() (threads int, kernels string)
+	// NewTensor returns a tensor of zeros.
+	NewTensor(h Header) X
+	// NewNet builds a network whose architecture is valid. The error says that the backend doesn't know its kind.
+	NewNet(v *Vectors[X]) (Network[X], error)
+
+	// Loss computes a loss and its gradient.
+	Loss(c *LossCall[X])
+	TDTarget(y, r, discount, q X)
+	Add(dst X, scale float64, src X)
+	Copy(dst, src X)
+	Lerp(dst, src X, t float64)
+
+	// Record makes the program of an update, which it may call with the operations captured ([State.Capture]).
+	Record(update func()) Program
+
+	Gumbel(dst []float32, words []uint32)
+	Parallel(parts int, part func(i, w int))
+}
+
+// Program is a recorded update as a backend runs it.
+type Program interface{ Run() }
+
+// Learner is what learns of a network in a backend.
+type Learner[X Tensor] interface {
+	// ZeroGrads sets the gradients to zero.
+	ZeroGrads()
+	// NewAdam returns the backend's part of an optimiser.
+	NewAdam(a *Adam[X]) Stepper
+}
+
+// Stepper does an optimiser's steps.
+type Stepper interface{ Step() }
+
+// Network is a network in a backend.
+type Network[X Tensor] interface {
+	Learner[X]
+	// NewPass returns the memory of passes over a batch, which write out.
+	NewPass(batch int, out X) Pass[X]
+}
+
+// Pass is one kind of network at work on a batch.
+type Pass[X Tensor] interface {
+	// Forward reads the inputs and writes the pass's output. It may store the tensors, not the slice.
+	Forward(in []X)
+	// Ready says that there is a Forward to go back from: since the pass was made or, where an update is
+	// captured, in that update.
+	Ready() bool
+	// Backward takes the gradient w.r.t. the last Forward's output, adds to the network's gradients where params is set,
+	// and sets the gradients w.r.t. the inputs gradIn, or none where that is nil. It may store the tensors, not the
+	// slice.
+	Backward(gradOut X, gradIn []X, params bool)
+	// Want says that somebody holds the gradient w.r.t. input i. It is false where a recorded update was made that
+	// left it out.
+	Want(i int) bool
+}
+
+// Graphs builds networks over graphs.
+type Graphs[X Tensor] interface {
+	NewGraphNet(v *Vectors[X], a nets.Graph) GraphNetwork[X]
+}
+
+// GraphNetwork is a network over graphs in a backend.
+type GraphNetwork[X Tensor] interface {
+	Learner[X]
+	// NewPass returns the memory of passes over graphs.
+	NewPass(r *GraphRun[X]) GraphPass[X]
+}
+
+// GraphPass is a network over graphs at work on the batch of its [GraphRun].
+type GraphPass[X Tensor] interface {
+	// Forward embeds the nodes.
+	Forward()
+	// Head writes the result of head h to its Out.
+	Head(h int)
+	// Embedding writes x of the nodes of a kind after the last layer to out, Pooled the graphs' vectors.
+	Embedding(kind int, out X)
+	Pooled(out X)
+	// Backward adds to the network's gradients, from the gradients of the heads that have run.
+	Backward()
+}
 
 // Engine implements [nets.Engine] by a backend.
 type Engine[X Tensor] struct {
@@ -96,4 +184,69 @@ func (e *Engine[X]) TDTarget(y, r, discount, q nets.Tensor) {
 		e.trace.add("TDTarget %v from %v, %v, %v", ty, tr, td, tq)
 	}
 	e.back.TDTarget(ty, tr, td, tq)
+}
+
+// LossCall is a loss with its operands, checked.
+type LossCall[X Tensor] struct {
+	State       *State
+	Law         nets.Loss
+	Value, Grad X // [agents]; the shape of the first arg
+	Args        []X
+	Agents, Per int // values of one agent in the first arg
+	shapes      [][]int
+}
+
+// Loss implements [nets.Engine].
+func (e *Engine[X]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tensor) {
+	if e.Failed() {
+		return
+	}
+	if l == nil {
+		e.Fail("Loss", "no loss")
+		return
+	}
+	c := &e.loss
+	if !c.take(e, value, grad, args) {
+		return
+	}
+	if err := nets.CheckLoss(l, c.Value.Shape(), c.shapes); err != nil {
+		e.Fail("Loss", "%w", err)
+		return
+	}
+	c.State, c.Law, c.Agents = e.State, l, c.shapes[0][0]
+	c.Per = c.Grad.Len() / c.Agents
+	if e.debug {
+		e.trace.add("Loss %s to %v and %v from %v", describe(l), c.Value, c.Grad, c.Args)
+	}
+	e.back.Loss(c)
+}
+
+// take stores the operands of a loss, if they are this engine's tensors.
+func (c *LossCall[X]) take(e *Engine[X], value, grad nets.Tensor, args []nets.Tensor) (ok bool) {
+	c.Args, c.shapes = c.Args[:0], c.shapes[:0]
+	for _, a := range args {
+		x, ok := e.take("Loss", "an arg", a)
+		if !ok {
+			return false
+		}
+		c.Args, c.shapes = append(c.Args, x), append(c.shapes, x.Shape())
+	}
+	if c.Value, ok = e.take("Loss", "the value", value); !ok || len(args) == 0 {
+		return ok
+	}
+	c.Grad, ok = e.alike("Loss", "the gradient", grad, c.Args[0])
+	return ok
+}
+
+// Unknown stores the failure of a loss that the backend doesn't compute.
+func (c *LossCall[X]) Unknown() {
+	c.State.Fail("Loss", "%s (%T) is not computed by this engine, but a nets.Custom would be", c.Law.LossName(), c.Law)
+}
+
+// describe names a loss with its constants.
+func describe(l nets.Loss) string {
+	if c, ok := l.(nets.Custom); ok {
+		return c.Name
+	}
+	return fmt.Sprintf("%s%+v", l.LossName(), l)
 }

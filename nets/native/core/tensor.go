@@ -165,3 +165,23 @@ func (e *Engine[X]) pair(op string, dst, src nets.Tensor) (d, s X, ok bool) {
 func isShape(shape []int, agents, batch, width int) bool {
 	return len(shape) == 3 && shape[0] == agents && shape[1] == batch && shape[2] == width
 }
+
+// Number is what an engine computes with.
+type Number interface{ float32 | float64 }
+
+// Convert sets dst to src.
+func Convert[D, S Number](dst []D, src []S) {
+	for i, v := range src {
+		dst[i] = D(v)
+	}
+}
+
+// Grow returns n numbers, whatever they are, in x's memory where that is enough. New memory has some to spare,
+// as sizes differ from batch to batch.
+func Grow[E any](x []E, n int) []E {
+	if cap(x) < n {
+		x = make([]E, n, max(n, cap(x)+cap(x)/4))
+		largePages(x[:cap(x)])
+	}
+	return x[:n]
+}

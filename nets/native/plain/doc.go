@@ -2,10 +2,9 @@
 // that the other backends are tested against, the backend of float64 engines, and what runs where there is no
 // assembly, such as on arm64.
 //
-// A layer is a file that holds its forward and its backward pass with the equations beside them: linear,
-// activation, layernorm, mlp, meanfield with its mixes (mean, attention, joint), gumbel, and graph for networks
-// over graphs. Losses are in loss.go and policy.go; [Operands] computes them for other backends too. Tensors
-// are row-major. The matrix products are gonum's (product.go).
+// Each layer has its forward and its backward pass with the equations beside them: mlp.go those of MLPs, meanfield.go
+// and attention.go the mixes, actions.go heads that draw actions, and graph.go networks over graphs. Losses are in
+// loss.go; [Operands] computes them for other backends too. Tensors are row-major. The matrix products are gonum's.
 //
 // What is not here: checks of operands (core), threads, and recorded programs: a recorded update calls its
 // function each time.

@@ -154,3 +154,67 @@ func (p *fieldPass[T]) gather(gradIn []*Tensor[T]) {
 	}
 	split(d.seen.from(at), p.m.Agents, p.batch, gradIn[ports:])
 }
+
+// meanMix is the mean field (Yang et al., 2018), with d_i the number of agent i's neighbours:
+//
+//	m_i = Σ_j x_j/d_i,  ∂L/∂x_j += ∂L/∂m_i/d_i
+//
+// An agent without neighbours sees zeros.
+type meanMix[T core.Number] struct {
+	neighbours [][]int
+	batch, own int
+}
+
+func (m *meanMix[T]) learns() bool { return false }
+
+func (m *meanMix[T]) forward(s scene[T], mixture view[T]) {
+	for i, list := range m.neighbours {
+		for b := range m.batch {
+			out := mixture.at(i, b, m.own)
+			clear(out)
+			for _, j := range list {
+				axpy(1/T(len(list)), s.of(i, j, b, m.own), out)
+			}
+		}
+	}
+}
+
+func (m *meanMix[T]) backward(_ scene[T], dmixture view[T], d scene[T], _, _ bool) {
+	for i, list := range m.neighbours {
+		for b := range m.batch {
+			g := dmixture.at(i, b, m.own)
+			for _, j := range list {
+				axpy(1/T(len(list)), g, d.of(i, j, b, m.own))
+			}
+		}
+	}
+}
+
+// jointMix is what each agent sees of all, where it sees itself and the others by different ports:
+//
+//	m_i = [x̃_1, …, x_i, …, x̃_n],  ∂L/∂x_i = (∂L/∂m_i)_i,  ∂L/∂x̃_j = Σ_i≠j (∂L/∂m_i)_j
+type jointMix[T core.Number] struct{ agents, batch, own int }
+
+func (m *jointMix[T]) learns() bool { return false }
+
+func (m *jointMix[T]) forward(s scene[T], mixture view[T]) {
+	for i := range m.agents {
+		for b := range m.batch {
+			out := mixture.at(i, b, m.agents*m.own)
+			for j := range m.agents {
+				copy(out[j*m.own:], s.of(i, j, b, m.own))
+			}
+		}
+	}
+}
+
+func (m *jointMix[T]) backward(_ scene[T], dmixture view[T], d scene[T], _, _ bool) {
+	for i := range m.agents {
+		for b := range m.batch {
+			g := dmixture.at(i, b, m.agents*m.own)
+			for j := range m.agents {
+				axpy(1, g[j*m.own:][:m.own], d.of(i, j, b, m.own))
+			}
+		}
+	}
+}

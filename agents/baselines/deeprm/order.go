@@ -1,0 +1,311 @@
+package deeprm
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// queue numbers the visible jobs in the order of their arrival, which an observation does not show. A place that was
+// empty and now holds a job holds the one that has just arrived; a place whose job was started now holds the oldest of
+// the backlog. Both arrived after all other visible jobs.
+type queue struct {
+	numbers []uint32 // by place, from 1; 0 where there is no job
+	last    uint32   // the largest number so far
+	chosen  int32    // place whose job was started last, −1 where time passed
+}
+
+func newQueue(places int) queue { return queue{numbers: make([]uint32, places), chosen: -1} }
+
+func (q *queue) reset() {
+	clear(q.numbers)
+	q.last, q.chosen = 0, -1
+}
+
+// observe updates the numbers from an observation.
+func (q *queue) observe(v *view, values []float32) {
+	for i := range q.numbers {
+		switch {
+		case v.Length(values, i) == 0:
+			q.numbers[i] = 0
+		case q.numbers[i] == 0 || i == int(q.chosen):
+			q.last++
+			q.numbers[i] = q.last
+		}
+	}
+}
+
+// State implements [state.Stater].
+func (q *queue) State(c *state.Codec) {
+	state.Fixed(c, q.numbers)
+	state.Value(c, &q.last)
+	state.Value(c, &q.chosen)
+	c.Check(q.chosen >= -1 && int(q.chosen) < len(q.numbers), "the job in place %d was started, want -1 to %d", q.chosen,
+		len(q.numbers)-1)
+}
+
+// FCFSConfig configures [FCFS].
+type FCFSConfig struct {
+	// Backfill starts the oldest job that fits; without it all wait until the oldest one fits.
+	Backfill bool `yaml:"backfill" json:"backfill"`
+}
+
+// DefaultFCFS returns strict first come, first served.
+func DefaultFCFS() FCFSConfig { return FCFSConfig{} }
+
+// FCFS starts jobs in the order of their arrival, whatever they need. Where the oldest visible job does not fit, it
+// lets time pass.
+type FCFS struct {
+	view
+	config FCFSConfig
+	queue  queue
+}
+
+// NewFCFS returns a policy for environments such as env.
+func NewFCFS(c FCFSConfig, env envs.Env) (*FCFS, error) {
+	v, err := newView("fcfs", env)
+	if err != nil {
+		return nil, err
+	}
+	return &FCFS{view: v, config: c, queue: newQueue(v.Visible)}, nil
+}
+
+// Name implements [envs.Policy].
+func (*FCFS) Name() string { return "fcfs" }
+
+// Reset implements [envs.Policy].
+func (p *FCFS) Reset(uint64) error {
+	p.queue.reset()
+	return nil
+}
+
+// Act implements [envs.Policy].
+func (p *FCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	p.queue.observe(&p.view, o.Values)
+	oldest := -1
+	for i, n := range p.queue.numbers {
+		if n > 0 && (oldest < 0 || n < p.queue.numbers[oldest]) && (!p.config.Backfill || p.fits(o, i)) {
+			oldest = i
+		}
+	}
+	if oldest >= 0 && !p.fits(o, oldest) {
+		oldest = -1
+	}
+	p.queue.chosen = int32(oldest)
+	p.choose(act, oldest)
+	return nil
+}
+
+// State implements [state.Stater].
+func (p *FCFS) State(c *state.Codec) { c.Part(&p.queue) }
+
+// CopyFrom implements [envs.Policy].
+func (p *FCFS) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*FCFS)
+	if !ok || s.config != p.config {
+		return fmt.Errorf("fcfs: cannot be copied from %s, or its settings differ", src.Name())
+	}
+	return state.Copy(p, s)
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *FCFS) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *FCFS) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
+
+// SJFConfig configures [SJF].
+type SJFConfig struct {
+	// Noise is the standard deviation of the logarithm of estimated over true length; 0 knows the true length. A job's
+	// estimate does not change while it waits.
+	Noise float64 `yaml:"noise" json:"noise" range:"[0,10]"`
+}
+
+// DefaultSJF returns the rule that knows every length.
+func DefaultSJF() SJFConfig { return SJFConfig{} }
+
+// Validate reports the first wrong field.
+func (c *SJFConfig) Validate() error { return bounds.Check(c) }
+
+// SJF starts the shortest job that fits, in the lowest place of several.
+type SJF struct {
+	view
+	config    SJFConfig
+	queue     queue // numbers the jobs, so that each keeps its estimate
+	seed      uint64
+	estimates rng.Key
+}
+
+// NewSJF returns a policy for environments such as env.
+func NewSJF(c SJFConfig, env envs.Env) (*SJF, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	v, err := newView("sjf", env)
+	if err != nil {
+		return nil, err
+	}
+	p := &SJF{view: v, config: c, queue: newQueue(v.Visible)}
+	return p, p.Reset(0)
+}
+
+// Name implements [envs.Policy].
+func (*SJF) Name() string { return "sjf" }
+
+// Reset implements [envs.Policy].
+func (p *SJF) Reset(seed uint64) error {
+	p.begin(seed)
+	p.queue.reset()
+	return nil
+}
+
+func (p *SJF) begin(seed uint64) { p.seed, p.estimates = seed, rng.New(seed, "estimated length") }
+
+// Act implements [envs.Policy].
+func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	var best int
+	if p.config.Noise > 0 {
+		best = p.estimated(o)
+	} else {
+		best = p.shortest(o)
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// shortest returns the shortest job that fits. Where the mask says which jobs fit (the common case, and a hot path),
+// length and place are compared as one number without branches, because a branch on whether a job fits can't be
+// predicted.
+func (p *SJF) shortest(o *envs.KindObservation) int {
+	if !p.exact || p.Image {
+		best, least := -1, 0
+		for i := range p.Visible {
+			if !p.fits(o, i) {
+				continue
+			}
+			if length := p.Length(o.Values, i); best < 0 || length < least {
+				best, least = i, length
+			}
+		}
+		return best
+	}
+	const none = int64(1) << 62
+	least := none
+	for i, legal := range o.Mask[:p.Visible] {
+		x := int64(p.Length(o.Values, i))<<32 | int64(i)
+		if !legal {
+			x = none
+		}
+		least = min(least, x)
+	}
+	if least == none {
+		return -1
+	}
+	return int(least & (1<<32 - 1))
+}
+
+// estimated returns the job with the smallest estimated length, of those that fit.
+func (p *SJF) estimated(o *envs.KindObservation) int {
+	p.queue.observe(&p.view, o.Values)
+	best, least := -1, 0.0
+	for i := range p.Visible {
+		if !p.fits(o, i) {
+			continue
+		}
+		z := p.estimates.With(uint64(p.queue.numbers[i])).Norm()
+		length := float64(p.Length(o.Values, i)) * portable.Exp(p.config.Noise*z)
+		if best < 0 || length < least {
+			best, least = i, length
+		}
+	}
+	p.queue.chosen = int32(best)
+	return best
+}
+
+// State implements [state.Stater].
+func (p *SJF) State(c *state.Codec) {
+	state.Value(c, &p.seed)
+	c.Part(&p.queue)
+	if c.Filled() {
+		p.begin(p.seed)
+	}
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *SJF) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*SJF)
+	if !ok || s.config != p.config {
+		return fmt.Errorf("sjf: cannot be copied from %s, or its settings differ", src.Name())
+	}
+	return state.Copy(p, s)
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *SJF) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *SJF) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
+
+// Random starts any of the jobs that fit, with equal probability; it lets time pass only where none fits.
+type Random struct {
+	view
+	stream *rng.Stream
+}
+
+// NewRandom returns a policy for environments such as env.
+func NewRandom(env envs.Env) (*Random, error) {
+	v, err := newView("random", env)
+	if err != nil {
+		return nil, err
+	}
+	return &Random{v, rng.NewStream(0, "random job")}, nil
+}
+
+// Name implements [envs.Policy].
+func (*Random) Name() string { return "random" }
+
+// Reset implements [envs.Policy].
+func (p *Random) Reset(seed uint64) error {
+	*p.stream = *rng.NewStream(seed, "random job")
+	return nil
+}
+
+// Act implements [envs.Policy]. It draws even where a deterministic action is asked for: it has no other.
+func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	chosen, n := -1, 0
+	for i := range p.Visible {
+		// Reservoir sampling: the n-th job replaces the one chosen so far with probability 1/n.
+		if p.fits(o, i) {
+			if n++; n == 1 || p.stream.IntN(n) == 0 {
+				chosen = i
+			}
+		}
+	}
+	p.choose(act, chosen)
+	return nil
+}
+
+// State implements [state.Stater].
+func (p *Random) State(c *state.Codec) { state.Value(c, p.stream) }
+
+// CopyFrom implements [envs.Policy].
+func (p *Random) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*Random)
+	if !ok {
+		return fmt.Errorf("%s: cannot be copied from %s", p.Name(), src.Name())
+	}
+	return state.Copy(p, s)
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *Random) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *Random) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -1,0 +1,47 @@
+// Package check refuses environments, engines and numbers that a learner cannot use, in the same words for all learners.
+//
+// Not here: bounds of configurations (package bounds), and reading configurations (package configs).
+package check
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Context says what no learner whose state is saved as float32 can be made for: no copies of the environment, or an
+// engine of another precision.
+func Context(ctx *agents.Context) error {
+	if ctx.Copies < 1 {
+		return fmt.Errorf("copies is %d, want at least 1", ctx.Copies)
+	}
+	if d := ctx.Train.Info().DType; d != nets.Float32.String() {
+		return fmt.Errorf("the engine computes in %s, want float32: states are saved as float32", d)
+	}
+	return nil
+}
+
+// OneKind returns the kind of an environment's agents, or an error where there are several.
+func OneKind(s *envs.Spec) (*envs.Kind, error) {
+	if len(s.Kinds) != 1 {
+		return nil, fmt.Errorf("%s has %d kinds of agents, want one", s.ID, len(s.Kinds))
+	}
+	return &s.Kinds[0], nil
+}
+
+// Vector is [OneKind] for learners that observe vectors.
+func Vector(s *envs.Spec) (*envs.Kind, error) {
+	k, err := OneKind(s)
+	if err != nil {
+		return nil, err
+	}
+	if k.Observation.Width() == 0 {
+		return nil, fmt.Errorf("%s: observation space of %s is %v, want a vector", s.ID, k.Name, k.Observation)
+	}
+	return k, nil
+}
+
+// NotFinite is [envs.NotFinite], for what networks give.
+func NotFinite(x []float32) int { return envs.NotFinite(x) }
