@@ -1,16 +1,21 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -225,4 +230,105 @@ func find[E any](what, name string, all []E, of func(E) string) (E, error) {
 		return none, fmt.Errorf("no %s %q. Did you mean %q? There are: %s", what, name, near, list)
 	}
 	return none, fmt.Errorf("no %s %q; there are: %s", what, name, list)
+}
+
+var (
+	envID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_]*-v[0-9]+$`)
+	rowName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+)
+
+// Check reports rows that cannot be used: two of one name, a name that a configuration or a command line could not
+// write, a part that is missing, tags of a configuration that are wrong. It names each row.
+func (c *Catalog) Check() error {
+	var problems []error
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	seen := map[string]bool{}
+	row := func(what, name, doc string, ok bool, rule string, config func() any, complete bool, define string) bool {
+		key := what + " " + name
+		switch {
+		case seen[key]:
+			add("two %ss are called %q: give one of them another name", what, name)
+			return false
+		case !ok:
+			add("%s %q: want a name such as %s", what, name, rule)
+		case doc == "":
+			add("%s %q: Doc is empty, want a sentence", what, name)
+		case config == nil || !complete:
+			add("%s %q: the row is incomplete, make it with catalog.%s", what, name, define)
+		default:
+			if err := checkConfig(config()); err != nil {
+				add("%s %q: %w", what, name, err)
+			}
+		}
+		seen[key] = true
+		return true
+	}
+	for _, e := range c.Envs {
+		row("environment", e.ID, e.Doc, envID.MatchString(e.ID), "mine/Room-v1", e.Config, e.New != nil, "DefineEnv")
+	}
+	for _, l := range c.Learners {
+		row("learner", l.Name, l.Doc, rowName.MatchString(l.Name), "climb, of a-z, 0-9, - and _", l.Config,
+			l.New != nil && l.Open != nil, "DefineLearner")
+	}
+	for _, r := range c.Rivals {
+		if !row("rival", r.Name, r.Doc, rowName.MatchString(r.Name), "thermostat, of a-z, 0-9, - and _", r.Config,
+			r.New != nil, "DefinePolicy, DefineTuner or DefinePlanner") {
+			continue
+		}
+		for _, id := range r.Envs {
+			if _, err := c.Env(id); err != nil {
+				add("rival %q: Envs: %w", r.Name, err)
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// checkConfig checks what a row's Config returns.
+func checkConfig(config any) error {
+	t := reflect.TypeOf(config)
+	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("its Config returns a %T, want a pointer to a struct", config)
+	}
+	if _, err := bounds.Fields(t); err != nil {
+		return fmt.Errorf("configuration %s: %w", t.Elem(), err)
+	}
+	return nil
+}
+
+// NewEnv builds the environment of an id from a configuration of its type. Where the configuration names a policy that
+// acts inside the environment (the scheduler of stoker/Pricing-v1), NewEnv looks it up among the rivals: environments
+// know no policies.
+func (c *Catalog) NewEnv(id string, config any, w workload.Config) (envs.Env, error) {
+	e, err := c.Env(id)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := config.(*pricing.Config)
+	if id != pricing.ID || !ok || p.Scheduler == pricing.ARMSName {
+		return e.New(config, w)
+	}
+	// Other mistakes in the configuration are reported first.
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
+	r, err := find("scheduler", p.Scheduler, c.schedulers(), func(r Rival) string { return r.Name })
+	if err != nil {
+		return nil, fmt.Errorf("%s: scheduler: %w", id, err)
+	}
+	env, err := pricing.Compose(*p, w, func(s *pricing.Slots) (envs.Policy, error) {
+		a, err := r.New(r.Config(), s)
+		return a.Policy, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return env, nil
+}
+
+// schedulers are the rivals that can act inside stoker/Pricing-v1.
+func (c *Catalog) schedulers() []Rival {
+	return slices.DeleteFunc(slices.Clone(c.Rivals), func(r Rival) bool {
+		return !slices.Contains(r.Envs, pricing.SlotsID)
+	})
 }

@@ -8,11 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval/profiles"
 )
 
 //go:embed templates/*.yaml
@@ -104,4 +110,90 @@ func runNew(c *cobra.Command, problem, path string, own measured) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "change the lines marked with <-, then: stoker train %s\n", quote(path+".yaml"))
 	return err
+}
+
+// measured are the files of a user's platform that stoker new sizing takes in; either may be "".
+type measured struct{ laws, trace string }
+
+// The lines of templates/sizing.yaml that the files replace.
+var (
+	nodesLine  = regexp.MustCompile(`(?m)^    nodes: .*\n    edges: .*\n`)
+	lawLines   = regexp.MustCompile(`(?m)^(    - \{function: .*\n)+`)
+	traceLine  = regexp.MustCompile(`(?m)^  kind: azure2019 .*\n`)
+	factorLine = regexp.MustCompile(`(?m)^  factor: .*\n`)
+)
+
+// fill writes the laws and the trace into the template.
+func (m measured) fill(template []byte) ([]byte, error) {
+	text := string(template)
+	first := ""
+	if m.laws != "" {
+		laws, err := readLaws(m.laws)
+		if err != nil {
+			return nil, fmt.Errorf("--laws: %w", err)
+		}
+		first = laws[0].Function
+		var nodes, edges []string
+		for i, l := range laws {
+			nodes = append(nodes, "{name: "+strconv.Quote(l.Function)+"}")
+			if i > 0 {
+				edges = append(edges, fmt.Sprintf("{from: %q, to: %q}", laws[i-1].Function, l.Function))
+			}
+		}
+		text = replace(text, nodesLine, fmt.Sprintf("    nodes: [%s]\n    edges: [%s]\n", strings.Join(nodes, ", "),
+			strings.Join(edges, ", ")))
+		text = replace(text, lawLines, profiles.LawsYAML(laws))
+	}
+	if m.trace == "" {
+		return []byte(text), nil
+	}
+	trace, err := workload.ReadContents(m.trace, workload.ReadOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	line := fmt.Sprintf("  kind: azure2019\n  path: %s # your trace, from the folder in which stoker runs\n",
+		strconv.Quote(filepath.ToSlash(m.trace)))
+	const whose = "whose requests begin one of the workflow; without this line, those of all functions together"
+	if slices.ContainsFunc(trace.Functions, func(f workload.FunctionTotal) bool { return f.Name == first }) {
+		line += fmt.Sprintf("  functions: {names: [%q]} # %s\n", first, whose)
+	} else {
+		line += "  # functions: {names: []} # <- " + whose + "\n"
+	}
+	text = replace(text, traceLine, line)
+	return []byte(replace(text, factorLine, "  factor: 1       # <- of the trace's rate\n")), nil
+}
+
+// replace replaces what a pattern finds by a text as it is.
+func replace(s string, pattern *regexp.Regexp, by string) string {
+	return pattern.ReplaceAllStringFunc(s, func(string) string { return by })
+}
+
+// readLaws reads the laws of a file with env.laws.
+func readLaws(path string) ([]sizing.FunctionLaw, error) {
+	b, err := configs.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Env struct {
+			Laws []sizing.FunctionLaw `yaml:"laws"`
+		} `yaml:"env"`
+	}
+	if err := yaml.Unmarshal(b, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	laws, seen := file.Env.Laws, map[string]bool{}
+	if len(laws) == 0 {
+		return nil, fmt.Errorf("%s has no env.laws, want the laws.yaml that stoker profile fit --out writes", path)
+	}
+	for i, l := range laws {
+		if l.Function == "" || seen[l.Function] {
+			return nil, fmt.Errorf("%s: env.laws[%d].function is %q, want a name, and each once", path, i, l.Function)
+		}
+		seen[l.Function] = true
+		if err := l.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: env.laws[%d]: %w", path, i, err)
+		}
+	}
+	return laws, nil
 }

@@ -7,16 +7,62 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/suites"
 	"github.com/stoker-rl/stoker/train"
 )
+
+// Program is what a command's arguments and configurations may name.
+type Program struct {
+	Catalog *catalog.Catalog
+	Suites  []suite.Suite
+}
+
+// Default is what comes with Stoker. The caller owns it and may add to it.
+func Default() *Program { return &Program{Catalog: catalog.Default(), Suites: suites.All()} }
+
+// check reports rows that cannot be used.
+func (p *Program) check() error {
+	problems := []error{p.Catalog.Check()}
+	seen := map[string]bool{}
+	for _, s := range p.Suites {
+		if seen[s.Name] {
+			problems = append(problems, fmt.Errorf("two suites are called %q: give one of them another name", s.Name))
+		}
+		seen[s.Name] = true
+	}
+	if err := errors.Join(problems...); err != nil {
+		return usage("this program's main: %w", err)
+	}
+	return nil
+}
+
+// programKey finds the program in a command's context.
+type programKey struct{}
+
+// program returns the program that [Main] was given.
+func program(c *cobra.Command) *Program {
+	if ctx := c.Context(); ctx != nil {
+		if p, _ := ctx.Value(programKey{}).(*Program); p != nil {
+			return p
+		}
+	}
+	return Default()
+}
+
+// names returns the program's catalog.
+func names(c *cobra.Command) *catalog.Catalog { return program(c).Catalog }
 
 // Exit codes, for scripts (see the README).
 const (
@@ -156,4 +202,52 @@ func quote(s string) string {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	return s
+}
+
+// stopped is the cause of a context that a signal ended.
+type stopped struct{ signal os.Signal }
+
+func (s stopped) Error() string { return s.signal.String() }
+
+// patience is how long stopping may take before it is announced.
+const patience = time.Second
+
+// onSignal returns a context that ends at the first SIGINT or SIGTERM. If stopping takes a while, now names the work
+// that is left, and from then on another signal ends the process at once. An earlier second signal is an echo of the
+// first, because timeout(1) and terminals signal a process and its whole group. release gives signals back to Go, which
+// ends the process at the first.
+func onSignal(ctx context.Context, out io.Writer, now string) (stoppable context.Context, release func()) {
+	stoppable, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	done := make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(stopped{s})
+		case <-done:
+			return
+		}
+		slow, told := time.After(patience), false
+		for {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				if !told {
+					continue
+				}
+				fmt.Fprintf(out, "\n\nended at once\n")
+				os.Exit(exitFailed) // whatever was under way: checkpoints are whole or not there
+			case <-slow:
+				told = true
+				fmt.Fprintf(out, "\n\n%s; Ctrl-C once more ends it at once\n", now)
+			}
+		}
+	}()
+	return stoppable, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
 }

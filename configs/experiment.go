@@ -1,6 +1,15 @@
 package configs
 
-import "github.com/stoker-rl/stoker/envs/workload"
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+)
 
 // Experiment is what a configuration file says.
 type Experiment struct {
@@ -167,5 +176,180 @@ func Default() Experiment {
 			Evaluate: Evaluate{Every: 5_000, Episodes: 10, Metric: "return"}, Checkpoint: Checkpoint{Every: 10_000, Keep: 3}},
 		Eval:   Eval{Seeds: "1-20", Split: "test", Tolerance: 0.02, Resamples: 10_000},
 		Engine: Engine{Name: "native", Device: "auto", DType: "float32"},
+	}
+}
+
+// Preset is what works for a learner in an environment. A configuration has it where its file leaves the key out.
+type Preset struct {
+	// Agent has keys of the section agent, as YAML: "gamma: 0.5".
+	Agent string
+	// Wrappers are on where the file has no section of that name.
+	Wrappers Wrappers
+}
+
+// Presetter is a [Catalog] that knows what works in an environment.
+type Presetter interface {
+	// Preset returns what works for a learner there; it may be empty.
+	Preset(env, agent string) Preset
+	// Baselines returns the list eval.rivals, as YAML, of a file that has none; it may be empty.
+	Baselines(env string) string
+}
+
+// plain hides that a catalog has presets.
+type plain struct{ Catalog }
+
+// ParseResolved is Parse for a text that [Experiment.YAML] or a checkpoint wrote, which holds every key: a key that is not
+// there has the default that it had when the text was written, not a preset.
+func ParseResolved(source string, text []byte, sets []string, t Catalog) (*Experiment, error) {
+	x, err := Parse(source, text, sets, plain{t})
+	if err == nil {
+		x.Catalog = t
+	}
+	return x, err
+}
+
+// preset returns what a catalog has for the experiment's environment and learner, empty where it has no presets.
+func preset(t Catalog, env, agent string) Preset {
+	if p, ok := t.(Presetter); ok {
+		return p.Preset(env, agent)
+	}
+	return Preset{}
+}
+
+// presetAgent is t.AgentConfig with the preset of an environment in it.
+func presetAgent(t Catalog, env string) func(name string) (any, error) {
+	return func(name string) (any, error) {
+		c, err := t.AgentConfig(name)
+		text := preset(t, env, name).Agent
+		if err != nil || text == "" {
+			return c, err
+		}
+		n, err := setting(text)
+		if err != nil {
+			return nil, fmt.Errorf("preset of %s: %w", env, err)
+		}
+		r := reader{lines: map[string]int{}}
+		if !r.examine(n, reflect.TypeOf(c), "agent.") {
+			return nil, fmt.Errorf("preset of %s: %s", env, r.problems[0].Text)
+		}
+		return c, n.Load(c)
+	}
+}
+
+// baselines returns the rivals of a file that has none, nil where the catalog has none.
+func baselines(t Catalog, env string) *yaml.Node {
+	p, ok := t.(Presetter)
+	if !ok || p.Baselines(env) == "" {
+		return nil
+	}
+	n, err := setting(p.Baselines(env))
+	if err != nil {
+		return nil // a list that is no YAML: the catalog's Check says so
+	}
+	for _, c := range n.Content {
+		c.Line = 0
+	}
+	return n
+}
+
+// wrappers returns what a file's section wrappers begins with: presets where it has no section of that name.
+func (p Preset) wrappers(n *yaml.Node) Wrappers {
+	w := wrappersNamed(n)
+	if value(n, "normalize_observation") == nil {
+		w.NormalizeObservation = p.Wrappers.NormalizeObservation
+	}
+	if value(n, "normalize_reward") == nil {
+		w.NormalizeReward = p.Wrappers.NormalizeReward
+	}
+	return w
+}
+
+// maxSeeds bounds a list of seeds, so that a slip of the finger doesn't start a year of work.
+const maxSeeds = 100_000
+
+// ParseSeeds reads a list of seeds such as "7", "1-20" or "1,2,10-12", in its order and without repetition.
+func ParseSeeds(s string) ([]uint64, error) {
+	var out []uint64
+	seen := map[uint64]bool{}
+	for part := range strings.SplitSeq(s, ",") {
+		lo, hi, ranged := strings.Cut(strings.TrimSpace(part), "-")
+		a, err := strconv.ParseUint(lo, 10, 64)
+		b := a
+		if err == nil && ranged {
+			b, err = strconv.ParseUint(hi, 10, 64)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a list of seeds, want for example 7, 1-20 or 1,2,10-12", s)
+		}
+		if b < a {
+			return nil, fmt.Errorf("%q runs backwards, want %d-%d", part, b, a)
+		}
+		if b-a >= maxSeeds || len(out)+int(b-a) >= maxSeeds {
+			return nil, fmt.Errorf("%q names more than %d seeds", s, maxSeeds)
+		}
+		for x := a; x <= b; x++ {
+			if seen[x] {
+				return nil, fmt.Errorf("%q names seed %d twice", s, x)
+			}
+			seen[x] = true
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// YAML returns the whole experiment, defaults filled in, as a file that Load reads back to the same.
+func (e *Experiment) YAML() ([]byte, error) {
+	text, err := yaml.Dump(e, yaml.WithIndent(2))
+	p := preset(e.Catalog, e.Env.Name, e.Agent.Name)
+	if err != nil || e.Wrappers.NormalizeObservation.Clip != 0 || p.Wrappers.NormalizeObservation.Clip == 0 {
+		return text, err
+	}
+	// What is off is left out, where a preset would turn it on.
+	root := (&reader{}).document(text)
+	if err := set(root, "wrappers.normalize_observation.clip=0"); err != nil {
+		return nil, err
+	}
+	return yaml.Dump(root, yaml.WithIndent(2))
+}
+
+// MarshalYAML writes the name beside the chosen one's own keys.
+func (c Choice) MarshalYAML() (any, error) {
+	var n yaml.Node
+	if err := n.Dump(c.Config); err != nil {
+		return nil, err
+	}
+	m := &n
+	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
+		m = n.Content[0]
+	}
+	if m.Kind != yaml.MappingNode {
+		m = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	}
+	key := c.key
+	if key == "" {
+		key = "name"
+	}
+	m.Style = 0
+	name := []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, {Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Name}}
+	m.Content = append(name, m.Content...)
+	return m, nil
+}
+
+// Flow writes choices in one line of YAML, as --set eval.rivals=… takes them.
+func Flow(choices []Choice) (string, error) {
+	var n yaml.Node
+	if err := n.Dump(choices); err != nil {
+		return "", err
+	}
+	inOneLine(&n)
+	text, err := yaml.Dump(&n, yaml.WithLineWidth(-1))
+	return strings.TrimSpace(string(text)), err
+}
+
+func inOneLine(n *yaml.Node) {
+	n.Style |= yaml.FlowStyle
+	for _, c := range n.Content {
+		inOneLine(c)
 	}
 }

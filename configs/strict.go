@@ -1,13 +1,17 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/stoker-rl/stoker/bounds"
 )
 
 // Problem is one thing wrong with a configuration. Line is its line in the file, 0 where that can't be said, [FromSet]
@@ -150,4 +154,171 @@ func suggest(key string, fields map[string]reflect.Type) string {
 		return fmt.Sprintf("did you mean %s? Allowed here: %s", near, strings.Join(names, ", "))
 	}
 	return "allowed here: " + strings.Join(names, ", ")
+}
+
+// validator is implemented by the configurations of environments, learners and rivals. What it reports about a key is a
+// [bounds.Error].
+type validator interface{ Validate() error }
+
+// check reports what is wrong with the values.
+func (e *Experiment) check(r *reader) {
+	for _, w := range bounds.Wrong(e) {
+		if !strings.HasPrefix(w.Key, "workload.") { // it is checked as a whole below
+			r.report("", w)
+		}
+	}
+	t, g := &e.Train, &e.Engine
+	switch {
+	case e.Name == "":
+		r.report("", bounds.Errorf("name", "is missing, want a short name for the experiment's runs"))
+	case !shortName.MatchString(e.Name):
+		r.report("", bounds.Errorf("name", "is %q, want letters, digits, '.', '_' and '-', a letter or digit first", e.Name))
+	}
+	if n := e.Wrappers.NormalizeReward; n.Gamma != 0 && n.Clip == 0 {
+		r.report("", bounds.Errorf("wrappers.normalize_reward.gamma",
+			"is %g without a clip, want clip: 10 or so beside it", n.Gamma))
+	}
+	if t.Evaluate.Every != 0 && t.Evaluate.Episodes < 1 {
+		r.report("", bounds.Errorf("train.evaluate.episodes", "is %d, want at least 1", t.Evaluate.Episodes))
+	}
+	switch {
+	case !IsDevice(g.Device):
+		r.report("", bounds.Errorf("engine.device", "is %q, want auto, cpu or cuda:N", g.Device))
+	case g.Name != "torch" && strings.HasPrefix(g.Device, "cuda"):
+		r.report("", bounds.Errorf("engine.device",
+			"is %q, want auto or cpu with engine.name %s; CUDA needs torch", g.Device, g.Name))
+	}
+	if _, err := ParseSeeds(e.Eval.Seeds); err != nil {
+		r.add(r.lines["eval.seeds"], "eval.seeds: %v", err)
+	}
+	r.validate("workload", &e.Workload)
+	r.validate("env", e.Env.Config)
+	r.validate("agent", e.Agent.Config)
+	for i, c := range e.Eval.Rivals {
+		r.validate(fmt.Sprintf("eval.rivals[%d]", i), c.Config)
+	}
+}
+
+// Validate reports all that is wrong with the values, by their keys.
+func (e *Experiment) Validate() error {
+	r := reader{lines: map[string]int{}}
+	if e.check(&r); len(r.problems) > 0 {
+		return &Error{e.Source, r.problems}
+	}
+	return nil
+}
+
+// NamePattern is what an experiment's name must be. It leaves room for a seed behind it in a run's name.
+const NamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,77}$`
+
+var shortName = regexp.MustCompile(NamePattern)
+
+// validate asks a section's own check; a section that has none is checked against its fields' tags.
+func (r *reader) validate(section string, config any) {
+	check := func() error { return bounds.Check(config) }
+	if v, ok := config.(validator); ok {
+		check = v.Validate
+	}
+	if err := check(); err != nil {
+		r.report(section, err)
+	}
+}
+
+// report adds an error about a section's value, with the line of its key. A key that is not in the file has the line of
+// the nearest key around it that is: the list of an element, the section of a field. A value that is a default has no
+// line.
+func (r *reader) report(section string, err error) {
+	var e *bounds.Error
+	if !errors.As(err, &e) {
+		r.add(0, "%s: %v", section, err)
+		return
+	}
+	key := e.Key
+	if section != "" {
+		key = section + "." + key
+	}
+	line, at := 0, key
+	for line == 0 && strings.ContainsRune(at[len(section):], '[') {
+		line = r.lines[at]
+		at = at[:strings.LastIndexByte(at, '[')]
+	}
+	if line == 0 {
+		line = r.lines[at]
+	}
+	r.add(line, "%s %s", key, e.Text)
+}
+
+// IsDevice reports whether d is auto, cpu or cuda:N.
+func IsDevice(d string) bool {
+	var n int
+	if d == "auto" || d == "cpu" {
+		return true
+	}
+	c, err := fmt.Sscanf(d, "cuda:%d", &n)
+	return c == 1 && err == nil && n >= 0 && d == fmt.Sprintf("cuda:%d", n)
+}
+
+// Nearest returns the name that key was probably meant to be, "" where none is near. It is the one from which key
+// differs by the fewest edits, where those are at most a third of key's length and one: letters added, left out,
+// replaced, or swapped with their neighbour. Upper case, what comes before the last slash, and a version at the end do
+// not count: cartpole is near to stoker/CartPole-v1, and mean_rewrd to eval/mean_reward.
+func Nearest(key string, names []string) string {
+	best, least := "", len(key)/3+2
+	for _, n := range names {
+		if d := edits(strings.ToLower(key), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	short := bare(key)
+	least = min(least, len(short)/3+2)
+	for _, n := range names {
+		if d := edits(short, bare(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// bare is a name in lower case, without maker and version.
+func bare(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if i := strings.LastIndex(name, "-v"); i > 0 {
+		name = name[:i]
+	}
+	return strings.ToLower(name)
+}
+
+// edits is the Damerau-Levenshtein distance in which no part is edited twice (optimal string alignment).
+func edits(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+// ShortKey is the last part of a dotted key, or as many of its last parts as no other of keys ends with.
+func ShortKey(key string, keys []string) string {
+	parts := strings.Split(key, ".")
+	for n := 1; n < len(parts); n++ {
+		short := strings.Join(parts[len(parts)-n:], ".")
+		if !slices.ContainsFunc(keys, func(o string) bool { return o != key && strings.HasSuffix("."+o, "."+short) }) {
+			return short
+		}
+	}
+	return key
 }

@@ -1,13 +1,28 @@
 package eval
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/train"
 )
 
 // Contestant is a policy to be compared: one or more trained versions of it, or a single heuristic.
@@ -78,4 +93,297 @@ func (c *Contestant) versionName(v int) string {
 		return c.Name
 	}
 	return fmt.Sprintf("%s, training seed %d", c.Name, c.Versions[v].TrainingSeed)
+}
+
+// Trained is a policy that was trained, with the experiment that it comes from.
+type Trained struct {
+	Checkpoint *checkpoints.Checkpoint
+	Experiment *configs.Experiment
+	File       *agents.PolicyFile
+	// Threads is how many the policy acts with; 0 is the engine's default.
+	Threads int
+}
+
+// OpenTrained reads the policy of a run (its best checkpoint), a checkpoint or the zoo (zoo:NAME), whose configuration
+// names rows of a catalog. Settings such as eval.split=train are put over its configuration and over its eval.set.
+func OpenTrained(names *catalog.Catalog, path string, sets []string) (*Trained, error) {
+	ck, err := train.OpenCheckpoint(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trained{Checkpoint: ck}
+	read := func(sets []string) (*configs.Experiment, error) { return train.ReadExperiment(ck, sets, names) }
+	if t.Experiment, err = inEvaluation(read, sets); err != nil {
+		return nil, err
+	}
+	t.File, err = train.ReadPolicy(ck)
+	return t, err
+}
+
+// inEvaluation reads an experiment with its eval.set, and with the caller's settings over that.
+func inEvaluation(read func(sets []string) (*configs.Experiment, error), sets []string) (*configs.Experiment, error) {
+	x, err := read(sets)
+	if err != nil || len(x.Eval.Set) == 0 {
+		return x, err
+	}
+	return read(append(slices.Clone(x.Eval.Set), sets...))
+}
+
+// Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none.
+func Shipped(name string) (*Trained, error) {
+	if !slices.Contains(zoo.Names(), name) {
+		return nil, nil //nolint:nilnil // a suite says that the policy is missing and plays on
+	}
+	t, err := OpenTrained(catalog.Default(), zoo.Prefix+name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s%s: %w", zoo.Prefix, name, err)
+	}
+	return t, nil
+}
+
+// Steps is how many steps the policy was trained for.
+func (t *Trained) Steps() int64 { return t.Checkpoint.Header().Counters["steps"] }
+
+// Policy makes the policy for an environment's spec, acting on the CPU.
+func (t *Trained) Policy(spec *envs.Spec) (envs.Policy, error) {
+	a, err := catalog.Of(t.Experiment).Learner(t.File.Agent)
+	if err != nil {
+		return nil, err
+	}
+	cpu, err := engines.Open(engines.Native, engines.Options{Device: "cpu", Threads: t.Threads})
+	if err != nil {
+		return nil, err
+	}
+	return a.Open(t.File, spec, cpu)
+}
+
+// Version is the policy as a version of a contestant; source says where it was read from.
+func (t *Trained) Version(source string) Version {
+	return Version{TrainingSeed: t.Experiment.Seed, Source: source, New: func(env envs.Env) (rollout.Actor, error) {
+		p, err := t.Policy(env.Spec())
+		return rollout.Actor{Policy: p}, err
+	}}
+}
+
+// Settings are what an evaluation's numbers depend on, by key: environment, workload, the section eval, and every
+// policy. Evaluations with the same settings leave the same scores.
+type Settings map[string]string
+
+// Settings are those of the choice.
+func (c *Choice) Settings() (Settings, error) {
+	x := c.Experiment
+	eval := x.Eval
+	eval.Rivals = nil // each is listed as a policy
+	text, err := json.Marshal(map[string]any{"env": x.Env.Config, "workload": x.Workload, "wrappers": x.Wrappers, "eval": eval})
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		return nil, err
+	}
+	out := Settings{}
+	flatten(out, "", m)
+	out["env.id"] = x.Env.Name
+	delete(out, "eval.rivals")
+	for i, what := range c.played {
+		out["policy "+c.Contestants[i].Name] = what
+	}
+	return out, nil
+}
+
+// note adds what a contestant is to the choice's settings.
+func (c *Choice) note(contestant int, what string) {
+	if contestant == len(c.played) {
+		c.played = append(c.played, what)
+		return
+	}
+	c.played[contestant] += ", " + what
+}
+
+// Digest is the same for the same settings.
+func (s Settings) Digest() string {
+	h := sha256.New()
+	for _, k := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(h, "%q %q\n", k, s[k])
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:16])
+}
+
+// differences from the settings there, a line each.
+func (s Settings) differences(there Settings) []string {
+	keys := maps.Clone(s)
+	maps.Copy(keys, there)
+	value := func(of Settings, k string) string {
+		if v, ok := of[k]; ok {
+			return v
+		}
+		return "nothing"
+	}
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if a, b := value(there, k), value(s, k); a != b {
+			out = append(out, fmt.Sprintf("%s: %s there, %s now", k, a, b))
+		}
+	}
+	return out
+}
+
+// listedDifferences is the most that an error names.
+const listedDifferences = 8
+
+// May reports whether an evaluation with the settings may be written to dir: nothing is there, or one with the same
+// settings. Else it is refused with what differs; with force it may all the same, and replaced says what is lost.
+func (s Settings) May(dir string, force bool) (replaced string, err error) {
+	old, err := ReadSummary(dir)
+	var why []string
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		why = []string{err.Error()}
+	case old.SettingsDigest == s.Digest():
+		return "", nil
+	case len(old.Settings) == 0:
+		why = []string{"it was made by an older version, which did not record its settings"}
+	default:
+		why = s.differences(old.Settings)
+	}
+	if n := len(why); n > listedDifferences {
+		why = append(why[:listedDifferences], fmt.Sprintf("and %d more", n-listedDifferences))
+	}
+	text := "\n  " + strings.Join(why, "\n  ")
+	file := filepath.Join(dir, SummaryFile)
+	if force {
+		return fmt.Sprintf("replaces %s, an evaluation with other settings:%s", file, text), nil
+	}
+	return "", train.Usage("%s is of an evaluation with other settings, which is not overwritten:%s\n"+
+		"Keep both with --out DIR, or replace it with --force.", file, text)
+}
+
+// named is what a group of runs, or of checkpoints, is called by.
+type named struct {
+	base   string         // the experiment's name
+	folder string         // the run folder's name without the seed
+	config map[string]any // as policyShape returns it
+	plain  bool           // name it by no key whose value is a list
+}
+
+// mostKeys is the number of differing keys up to which a label names them.
+const mostKeys = 3
+
+// labelsOf names groups: by the experiment where no other group has it, else by the experiment and the keys in which
+// groups of that experiment differ, as in "attmf actor_rate=1e-4". Where many keys differ, or none, the name is the run
+// folder's. No name is given twice.
+func labelsOf(groups []named) []string {
+	out := make([]string, len(groups))
+	for i, g := range groups {
+		var same []named
+		at := 0
+		for j, o := range groups {
+			if j == i {
+				at = len(same)
+			}
+			if o.base == g.base {
+				same = append(same, o)
+			}
+		}
+		out[i] = labelAmong(same, at)
+	}
+	for i := range out {
+		for n, name := 2, out[i]; slices.Contains(out[:i], out[i]); n++ {
+			out[i] = fmt.Sprintf("%s-%d", name, n)
+		}
+	}
+	return out
+}
+
+// labelAmong names group i among those of the same experiment.
+func labelAmong(same []named, i int) string {
+	if len(same) == 1 {
+		return same[i].base
+	}
+	flat := make([]map[string]string, len(same))
+	for k, g := range same {
+		flat[k] = map[string]string{}
+		flatten(flat[k], "", g.config)
+	}
+	var keys []string
+	for k := range flat {
+		keys = append(keys, slices.Collect(maps.Keys(differing(flat, k)))...)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	own := differing(flat, i)
+	if len(own) == 0 || len(own) > mostKeys {
+		return same[i].folder
+	}
+	for _, value := range own {
+		if same[i].plain && strings.HasPrefix(value, "[") {
+			return same[i].folder
+		}
+	}
+	label := same[i].base
+	for _, k := range slices.Sorted(maps.Keys(own)) {
+		label += " " + configs.ShortKey(k, keys) + "=" + own[k]
+	}
+	return label
+}
+
+// flatten lists the values of a configuration by their dotted keys.
+func flatten(out map[string]string, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			if path != "" {
+				k = path + "." + k
+			}
+			flatten(out, k, x)
+		}
+	case json.Number:
+		out[path] = shortNumber(v.String())
+	case []any:
+		b, err := json.Marshal(v)
+		if err != nil { // it was JSON before
+			b = fmt.Append(nil, v)
+		}
+		out[path] = string(b)
+	default:
+		if path != "" {
+			out[path] = fmt.Sprint(v)
+		}
+	}
+}
+
+// shortNumber writes small and large numbers as people set them: 1e-4.
+func shortNumber(s string) string {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || x == 0 || (math.Abs(x) >= 1e-3 && math.Abs(x) < 1e7) {
+		return s
+	}
+	digits, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
+	n, err := strconv.Atoi(power)
+	if err != nil {
+		return s
+	}
+	return fmt.Sprintf("%se%d", digits, n)
+}
+
+// differing are the keys and values of flat[i] where another has another value or none, the name of the experiment
+// aside. Keys of an agent are compared with those of the same agent only.
+func differing(flat []map[string]string, i int) map[string]string {
+	const agent = "agent."
+	out := map[string]string{}
+	for k, x := range flat[i] {
+		for _, other := range flat {
+			another := strings.HasPrefix(k, agent) && k != agent+"name" && other[agent+"name"] != flat[i][agent+"name"]
+			if y, ok := other[k]; k != "name" && len(other) > 0 && !another && (!ok || x != y) {
+				out[k] = x
+				break
+			}
+		}
+	}
+	return out
 }

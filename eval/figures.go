@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -146,4 +148,173 @@ func fileName(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// seedMark is the mark of one training seed beside the mean of all: smaller, and hollow.
+type seedMark struct{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (seedMark) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	s.Radius *= 0.7
+	draw.RingGlyph{}.DrawGlyph(c, s, at)
+}
+
+// seedMarks draws the means of a policy's training seeds where they are too few for an interval, at x and y.
+func (p *painter) seedMarks(panel *chart.Panel, policy int, x, y func(seed int) float64) {
+	pol := &p.s.Policies[policy]
+	if !p.s.few(pol.Name) {
+		return
+	}
+	style := p.styles[policy]
+	style.Glyph = seedMark{}
+	for k := range p.s.trained(pol.Name) {
+		panel.Cross(style, chart.Exactly(x(k)), chart.Exactly(y(k)))
+	}
+}
+
+// bySeed are the means of a policy's training seeds by a metric.
+func (p *painter) bySeed(policy int, metric string) func(seed int) float64 {
+	return func(seed int) float64 { return float64(p.s.Policies[policy].Metrics[metric].BySeed[seed]) }
+}
+
+// spread says what the bars of a policy's probabilities are.
+func (p *painter) spread(policy string) string {
+	if p.s.few(policy) {
+		return "range over training seeds"
+	}
+	return "95 % intervals"
+}
+
+// bandsAre says what the bands of a figure are.
+func (p *painter) bandsAre() string {
+	return strings.ReplaceAll(strings.ReplaceAll(p.bounds(), "intervals", "bands"), "rings and range", "range")
+}
+
+// bounds says what the bars of a figure are.
+func (p *painter) bounds() string {
+	for _, pol := range p.s.Policies {
+		if p.s.few(pol.Name) {
+			return "95 % intervals; rings and range of 2 or 3 training seeds"
+		}
+	}
+	return "95 % intervals"
+}
+
+// scatter draws the policies as points of two quantities, with intervals.
+func (p *painter) scatter() ([]string, error) {
+	if len(p.s.Plots.Scatter) != 2 {
+		return nil, nil
+	}
+	mx, my := p.s.Plots.Scatter[0], p.s.Plots.Scatter[1]
+	if my.Name == p.s.Constraint && mx.Name == p.s.Objective { // as in the figure of frontiers
+		mx, my = my, mx
+	}
+	panel := chart.NewPanel("", mx.direction(), my.direction())
+	panel.MarginX, panel.MarginY = 0.06, 0.08
+	rows := [][]string{{"policy", mx.Name, mx.Name + "_lo", mx.Name + "_hi", my.Name, my.Name + "_lo", my.Name + "_hi",
+		"bounds"}}
+	for i := range p.s.Policies {
+		pol := &p.s.Policies[i]
+		x, y := p.s.of(pol, mx.Name), p.s.of(pol, my.Name)
+		rows = append(rows, slices.Concat([]string{pol.Name}, x.fields(), y.fields(), []string{x.kind()}))
+		p.seedMarks(panel, i, p.bySeed(i, mx.Name), p.bySeed(i, my.Name))
+		panel.Cross(p.styles[i], x.onAxis(), y.onAxis())
+	}
+	if err := table.WriteFile(p.dir, "scatter.csv", rows); err != nil {
+		return nil, err
+	}
+	f := chart.Figure{
+		Title: words.Of(my.Name) + " against " + words.Of(mx.Name) + ": mean, " + p.bounds(), Key: p.key(chart.Entry{Dot: true}),
+		Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel, Height: panelHeight,
+	}
+	level(&f, p.s.Plots.Levels, mx, panel.LevelX)
+	level(&f, p.s.Plots.Levels, my, panel.LevelY)
+	return p.finish(&f, "scatter")
+}
+
+// forest lays out panels of one line per name each, names at the left of each row only.
+func forest(title string, names []string, panels int, panel func(i int, hideNames bool) *chart.Panel) *chart.Figure {
+	f := &chart.Figure{Title: title, Columns: min(panels, 3), Height: 46 + 15*vg.Length(len(names))}
+	if panels == 4 {
+		f.Columns = 2
+	}
+	f.Width = onePanel / vg.Length(max(2, f.Columns))
+	for i := range panels {
+		f.Panels = append(f.Panels, panel(i, i%f.Columns != 0))
+	}
+	return f
+}
+
+// intervals draws a panel per metric, the policies as lines with their intervals.
+func (p *painter) intervals() ([]string, error) {
+	rows := [][]string{{"metric", "unit", "policy", "mean", "lo", "hi", "bounds"}}
+	f := forest("Mean, "+p.bounds()+" (↓ lower, ↑ higher is better)", p.names(), len(p.s.Metrics),
+		func(k int, hide bool) *chart.Panel {
+			m := p.s.Metrics[k]
+			panel := chart.NewPanel(m.arrowed(), "", "")
+			panel.Names(p.names(), hide)
+			panel.TicksX(4)
+			panel.MarginX = 0.12
+			for i := range p.s.Policies {
+				pol := &p.s.Policies[i]
+				e := p.s.of(pol, m.Name)
+				rows = append(rows, slices.Concat([]string{m.Name, m.Unit, pol.Name}, e.fields(), []string{e.kind()}))
+				p.seedMarks(panel, i, p.bySeed(i, m.Name), func(int) float64 { return -float64(i) })
+				panel.Interval(p.styles[i], i, e.onAxis())
+			}
+			return panel
+		})
+	for k, m := range p.s.Metrics {
+		level(f, p.s.Plots.Levels, m, f.Panels[k].LevelX)
+	}
+	if err := table.WriteFile(p.dir, "intervals.csv", rows); err != nil {
+		return nil, err
+	}
+	return p.finish(f, "intervals")
+}
+
+// improvement draws, for each policy compared, the probability that it does better than each of the others under one
+// workload.
+func (p *painter) improvement() ([]string, error) {
+	rows := [][]string{{"policy", "rival", "metric", "probability", "lo", "hi", "bounds"}}
+	var files []string
+	for _, a := range p.s.compared() {
+		metrics := slices.DeleteFunc(slices.Clone(p.s.Metrics), func(m Metric) bool { return m.Better == "" })
+		if len(metrics) == 0 {
+			continue
+		}
+		var rivals []string
+		for _, c := range p.s.against(a, metrics[0].Name) {
+			rivals = append(rivals, c.B)
+		}
+		f := forest("Probability that "+a+" does better than each under one workload, "+p.spread(a), rivals, len(metrics),
+			func(k int, hide bool) *chart.Panel {
+				panel := chart.NewPanel(words.Of(metrics[k].Name), "", "")
+				panel.Names(rivals, hide)
+				panel.RangeX(0, 1)
+				panel.TicksX(3)
+				panel.MarginX = 0.04
+				panel.Rule(0.5)
+				for i, c := range p.s.against(a, metrics[k].Name) {
+					x := p.s.improves(&c)
+					rows = append(rows, slices.Concat([]string{a, c.B, c.Metric}, x.fields(), []string{x.kind()}))
+					style := p.styles[slices.Index(p.names(), c.B)]
+					panel.Interval(style, i, x.onAxis())
+				}
+				return panel
+			})
+		name := "improvement"
+		if a != p.s.compared()[0] {
+			name += "_" + fileName(a)
+		}
+		more, err := p.finish(f, name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	return files, table.WriteFile(p.dir, "improvement.csv", rows)
 }

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,7 +11,84 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
+
+// shown is a number as tables and figures show it: with its 95 % interval, or with its range over training seeds where
+// these are too few for one.
+type shown struct {
+	table.Estimate
+	few bool
+}
+
+// shown is the mean.
+func (e *Estimate) shown(few bool) shown {
+	if few {
+		return shown{table.Estimate{At: float64(e.Mean), Low: float64(slices.Min(e.BySeed)),
+			High: float64(slices.Max(e.BySeed))}, true}
+	}
+	return shown{table.Estimate{At: float64(e.Mean), Low: float64(e.MeanLo), High: float64(e.MeanHi)}, false}
+}
+
+// differs is the difference of a comparison, with the interval that decides its verdict: it holds for all rivals at once.
+func (s *Summary) differs(c *Comparison) shown {
+	return shown{table.Estimate{At: float64(c.Difference), Low: float64(c.SimultaneousLo), High: float64(c.SimultaneousHi)},
+		false}
+}
+
+// improves is the probability of improvement of a comparison.
+func (s *Summary) improves(c *Comparison) shown {
+	if s.few(c.A) || s.few(c.B) {
+		return shown{table.Estimate{At: float64(c.Improvement), Low: float64(c.ImprovementSeedsLo),
+			High: float64(c.ImprovementSeedsHi)}, true}
+	}
+	return shown{table.Estimate{At: float64(c.Improvement), Low: float64(c.ImprovementLo),
+		High: float64(c.ImprovementHi)}, false}
+}
+
+// of is the shown estimate of a policy by a metric.
+func (s *Summary) of(p *PolicyResult, metric string) shown {
+	e := p.Metrics[metric]
+	return e.shown(s.few(p.Name))
+}
+
+func (x shown) aligned(f table.Format) string {
+	if x.few {
+		return f.AlignedRange(x.Estimate)
+	}
+	return f.Aligned(x.Estimate)
+}
+
+func (x shown) cell(f table.Format) string {
+	if x.few {
+		return f.CellRange(x.Estimate)
+	}
+	return f.Cell(x.Estimate)
+}
+
+// ends are the bounds alone, in the brackets of an interval or of a range.
+func (x shown) ends(f table.Format) string {
+	low, high := f.Number(x.Low), f.Number(x.High)
+	if x.few {
+		return "(" + low + " to " + high + ")"
+	}
+	return "[" + low + ", " + high + "]"
+}
+
+func (x shown) onAxis() chart.Range { return chart.Range{At: x.At, Low: x.Low, High: x.High} }
+
+// kind says what the bounds are, for programs.
+func (x shown) kind() string {
+	if x.few {
+		return "range over training seeds"
+	}
+	return "95 % interval"
+}
+
+// fields are the number and its bounds for programs.
+func (x shown) fields() []string {
+	return []string{table.Exact(x.At), table.Exact(x.Low), table.Exact(x.High)}
+}
 
 // lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the
 // others, and how to write both, in one power of ten.
@@ -233,4 +311,103 @@ func (s *Summary) frontierRows() [][]string {
 		rows = append(rows, row)
 	}
 	return append([][]string{head}, rows...)
+}
+
+// Markdown returns the evaluation as a page to stand beside the figures that it shows: estimates and verdicts with a
+// row per metric and a column per policy.
+func Markdown(s *Summary) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s.\n\n%s.\n\n", s.heading(), s.Summary, s.who())
+	if rows := s.frontierRows(); len(rows) > 0 {
+		fmt.Fprintf(&b, "## At equal violations\n\n%s.\n\n", s.frontierTitle())
+		table.Markdown(&b, rows)
+		b.WriteString("\n")
+	}
+	b.WriteString("## Estimates\n\nMean [95 % interval]; ↓ lower is better, ↑ higher is better.\n\n")
+	head := []string{"metric"}
+	for _, p := range s.Policies {
+		head = append(head, p.Name)
+	}
+	rows := [][]string{head}
+	for _, m := range s.Metrics {
+		l := s.lines("", m)
+		row := []string{title(m, l.write)}
+		for _, e := range l.estimates {
+			row = append(row, e.cell(l.write))
+		}
+		rows = append(rows, row)
+	}
+	table.Markdown(&b, rows)
+	b.WriteString("\n")
+	for _, a := range s.compared() {
+		s.markdownVerdicts(&b, a)
+	}
+	for _, n := range s.notes() {
+		fmt.Fprintf(&b, "- %s\n", n)
+	}
+	if len(s.compared()) > 0 {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "How: %s. %d resamples.\n", s.Statistic, s.Resamples)
+	s.markdownFigures(&b)
+	return b.String()
+}
+
+// markdownVerdicts writes policy a's comparisons: a row per metric, a column per rival.
+func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
+	fmt.Fprintf(b, "## Verdicts on %s\n\nBy %s.\n\n", a, s.criteria())
+	rows := [][]string{{"against", "verdict", "why"}}
+	for _, v := range s.Verdicts {
+		if v.A == a {
+			rows = append(rows, []string{v.B, bold(v.Verdict), v.Why})
+		}
+	}
+	table.Markdown(b, rows)
+	fmt.Fprintf(b, "\nBy single metrics: difference of the means %s − other under the same workload [95 %% interval for all rivals at once], p "+
+		"after Holm's correction, and what %s is.\n\n", a, a)
+	head := []string{"metric"}
+	for _, c := range s.against(a, s.Metrics[0].Name) {
+		head = append(head, c.B)
+	}
+	rows = [][]string{head}
+	for _, m := range s.Metrics {
+		l := s.lines(a, m)
+		row := []string{title(m, l.write)}
+		for i := range l.diff {
+			c := &l.diff[i]
+			row = append(row, fmt.Sprintf("%s, p %s: %s", l.diffs[i].cell(l.writeDiffs),
+				equal(table.PValue(float64(c.PHolm))), bold(c.Verdict)))
+		}
+		rows = append(rows, row)
+	}
+	table.Markdown(b, rows)
+	b.WriteString("\n")
+}
+
+// bold marks a verdict that decides.
+func bold(verdict string) string {
+	if verdict == Better || verdict == Worse {
+		return "**" + verdict + "**"
+	}
+	return verdict
+}
+
+// equal puts an equals sign before a number that has no sign of its own.
+func equal(p string) string {
+	if strings.HasPrefix(p, "<") {
+		return strings.Replace(p, "<", "< ", 1)
+	}
+	return "= " + p
+}
+
+func (s *Summary) markdownFigures(b *strings.Builder) {
+	pngs := slices.DeleteFunc(slices.Clone(s.Figures), func(f string) bool { return path.Ext(f) != ".png" })
+	if len(pngs) == 0 {
+		return
+	}
+	b.WriteString("\n## Figures\n\nThe data of each is the CSV file beside it; `stoker plot FOLDER` draws all of " +
+		"them again.\n")
+	for _, f := range pngs {
+		fmt.Fprintf(b, "\n![%s](%s)\n", strings.ReplaceAll(strings.TrimSuffix(f, ".png"), "_", " "), f)
+	}
 }

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -132,4 +136,110 @@ func (c *checker) better(x float64, best *float64) bool {
 		return x > *best
 	}
 	return x < *best
+}
+
+// PolicyFile is the file of a checkpoint that says how its weights act. A policy checkpoint holds both.
+const PolicyFile = policyFile
+
+// Trial plays the policy of checkpoint c of experiment x over episodes of the training's split that are the same for
+// every training seed, unlike those of the evaluations during training, and returns the mean of what these look at,
+// with the sign with which more is better.
+func Trial(c *checkpoints.Checkpoint, x *configs.Experiment, episodes int) (mean float64, err error) {
+	env, err := NewEnv(x, trainSplit(x.Workload))
+	if err != nil {
+		return 0, err
+	}
+	file, err := ReadPolicy(c)
+	if err != nil {
+		return 0, err
+	}
+	a, err := catalog.Of(x).Learner(file.Agent)
+	if err != nil {
+		return 0, err
+	}
+	act, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = act.Close() }() // it frees memory: there is nothing left to lose
+	p, err := a.Open(file, env.Spec(), act)
+	if err != nil {
+		return 0, err
+	}
+	info := env.Spec().Info
+	at := slices.IndexFunc(info, func(q envs.Quantity) bool { return q.Name == x.Train.Evaluate.Metric })
+	runner, key := rollout.NewRunner(env), rng.New(0, "trial of trained policies")
+	for i := range episodes {
+		ep, err := runner.Episode(rollout.Actor{Policy: p}, key.With(uint64(i)).Uint64())
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", c.Dir(), err)
+		}
+		y := ep.Return
+		if at >= 0 {
+			if y = ep.Info[at]; info[at].Better == envs.Lower {
+				y = -y
+			}
+		}
+		mean += y / float64(episodes)
+	}
+	return mean, nil
+}
+
+// GaveUp says that a policy serves next to nothing, and that this pays: see [catalog.Service].
+type GaveUp struct {
+	// Quantity is what shows it, Served the last evaluation's mean of it, less than Least.
+	Quantity string  `json:"quantity"`
+	Served   float64 `json:"served"`
+	Least    float64 `json:"least"`
+	// Return is the last evaluation's mean, Nothing that of doing as little as can be done, in the same episodes.
+	Return  float64 `json:"return"`
+	Nothing float64 `json:"return_of_doing_nothing"`
+	// Advice says what to change.
+	Advice string `json:"advice"`
+}
+
+func (g *GaveUp) String() string {
+	return fmt.Sprintf("The policy has given up: it serves %.0f %% (%s; less than %.0f %%). Its return is %.4g, that of doing "+
+		"nothing %.4g. %s.", 100*g.Served, g.Quantity, 100*g.Least, g.Return, g.Nothing, g.Advice)
+}
+
+// gaveUp judges the last evaluation of this process, nil where the policy serves or nobody can say. What fails here fails
+// no training.
+func (r *run) gaveUp() *GaveUp {
+	c := r.world.checker
+	if c == nil || c.means == nil {
+		return nil
+	}
+	all := catalog.Of(r.world.x)
+	row, err := all.Env(r.world.x.Env.Name)
+	if err != nil || row.Service.Quantity == "" {
+		return nil
+	}
+	s := row.Service
+	i, err := c.spec.InfoIndex(s.Quantity)
+	if err != nil || c.means[i] >= s.Least {
+		return nil
+	}
+	g := &GaveUp{Quantity: s.Quantity, Served: c.means[i], Least: s.Least, Return: c.ret, Advice: s.Advice}
+	env, err := NewEnv(r.world.x, trainSplit(r.world.x.Workload))
+	if err != nil {
+		return nil
+	}
+	rival, err := all.Rival(s.Nothing.Name)
+	if err != nil {
+		return nil
+	}
+	actor, err := rival.New(s.Nothing.Config, env)
+	if err != nil {
+		return nil
+	}
+	runner := rollout.NewRunner(env)
+	for _, seed := range c.seeds {
+		e, err := runner.Episode(actor, seed)
+		if err != nil {
+			return nil
+		}
+		g.Nothing += e.Return / float64(len(c.seeds))
+	}
+	return g
 }

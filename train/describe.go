@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints"
@@ -182,4 +185,71 @@ func (r *run) logSetup() error {
 	return r.log.events.HParams(map[string]any{
 		"agent": x.Agent.Name, "env": x.Env.Name, "seed": x.Seed, "steps": x.Train.Steps, "copies": x.Train.Copies, "engine": x.Engine.Name,
 	}, nil)
+}
+
+// Standing is how far a run has come, as its run.json says.
+type Standing struct {
+	// Status is "running", "finished", or "stopped: " and why. A run that was killed is still said to be running.
+	Status string
+	// Steps were done when the status was written, of those Planned.
+	Steps, Planned int64
+}
+
+// Finished reports whether all planned steps are done and saved.
+func (s Standing) Finished() bool { return s.Status == statusFinished && s.Steps >= s.Planned }
+
+// ReadStanding reads how far the run in a folder has come. A missing run.json is an error that is fs.ErrNotExist.
+func ReadStanding(dir string) (Standing, error) {
+	path := filepath.Join(dir, checkpoints.RunFile)
+	b, err := durable.ReadFile(durable.OS{}, path, maxConfig)
+	if err != nil {
+		return Standing{}, err
+	}
+	var d description
+	if err := d.decode(b); err != nil {
+		return Standing{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return Standing{d.Status, d.Steps, d.Planned}, nil
+}
+
+// Machine is where something was computed.
+type Machine struct {
+	Host  string `json:"host"`
+	OS    string `json:"os"`
+	Arch  string `json:"arch"`
+	CPU   string `json:"cpu"`
+	Cores int    `json:"cores"`
+	Go    string `json:"go"`
+}
+
+// ThisMachine describes the machine that runs this program; what the system doesn't tell is "unknown".
+func ThisMachine() Machine {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: CPUModel(),
+		Cores: runtime.NumCPU(), Go: runtime.Version()}
+}
+
+// CPUModel returns the processor's name where the system tells it.
+func CPUModel() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range bytes.Lines(b) {
+		if k, v, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "unknown"
+}
+
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "unknown"
+	}
+	return dir
 }

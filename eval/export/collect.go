@@ -15,7 +15,9 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/train"
@@ -208,4 +210,140 @@ func nameOf(path string, ck *checkpoints.Checkpoint) string {
 		return filepath.Base(run) + "-" + strings.TrimPrefix(filepath.Base(dir), "step-")
 	}
 	return filepath.Base(run)
+}
+
+// NoFallback in place of a heuristic's name leaves the bundle without one.
+const NoFallback = "none"
+
+// fallback is the rule of a name, or the first that acts in the environment, with the configuration that the
+// experiment's evaluation gives it, else with its defaults. It is nil where there is none.
+func fallback(x *configs.Experiment, name string, env envs.Env) (*bundle.Fallback, error) {
+	var rows, able []string
+	for _, f := range policy.FallbacksOf(x.Env.Name) {
+		rows = append(rows, f.Name)
+		if _, err := f.New(nil, env); err == nil {
+			able = append(able, f.Name)
+		}
+	}
+	switch {
+	case name == NoFallback, name == "" && len(able) == 0:
+		return nil, nil //nolint:nilnil // a bundle need not have one
+	case name == "":
+		name = able[0]
+	case len(rows) == 0:
+		return nil, train.Usage("--fallback: no rule can act in a policy's place in %s; want %s", x.Env.Name, NoFallback)
+	case !slices.Contains(rows, name):
+		return nil, train.Usage("--fallback is %q, want one for %s: %s, or %s", name, x.Env.Name, strings.Join(rows, ", "),
+			NoFallback)
+	}
+	r, err := catalog.Of(x).Rival(name)
+	if err != nil {
+		return nil, err
+	}
+	config := r.Config()
+	if i := slices.IndexFunc(x.Eval.Rivals, func(c configs.Choice) bool { return c.Name == name }); i >= 0 {
+		config = x.Eval.Rivals[i].Config
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &bundle.Fallback{Name: name, Config: text}, nil
+}
+
+// Fallbacks are the names of the rules that can be named for any environment, for completion.
+func Fallbacks() []string {
+	out := []string{NoFallback}
+	for _, f := range policy.Fallbacks() {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// provenance says where a policy comes from, by its checkpoint and its run.
+func provenance(name string, t *eval.Trained) (bundle.Provenance, error) {
+	h := t.Checkpoint.Header()
+	p := bundle.Provenance{Name: name, Kernels: h.Kernels, Seeds: []uint64{t.Experiment.Seed}, Steps: t.Steps(),
+		Revision: h.CreatedBy}
+	if r := revisionOf(runOf(t.Checkpoint.Dir()), t.Steps()); r != "" {
+		p.Revision = r
+	}
+	var err error
+	if p.Config, err = withoutPaths(h.Config); err != nil {
+		return p, err
+	}
+	p.Trace, err = traceOf(t.Experiment)
+	return p, err
+}
+
+// revisionOf is the revision of the program that brought a run to a step, by its run.json; empty where that does not
+// say it.
+func revisionOf(run string, step int64) (revision string) {
+	b, err := os.ReadFile(filepath.Join(run, checkpoints.RunFile))
+	if run == "" || err != nil {
+		return ""
+	}
+	var d struct {
+		Sessions []struct {
+			Revision string `json:"revision"`
+			From     int64  `json:"from"`
+		} `json:"sessions"`
+	}
+	if json.Unmarshal(b, &d) != nil {
+		return ""
+	}
+	for _, s := range d.Sessions { // a session after the checkpoint begins at its step or later
+		if s.From < step && s.Revision != "unknown" {
+			revision = s.Revision
+		}
+	}
+	return revision
+}
+
+// traceOf is the digest of the trace that an experiment's environment reads, empty where it reads none.
+func traceOf(x *configs.Experiment) (string, error) {
+	digest, err := workload.TraceDigest(x.Workload)
+	if err != nil || digest == "" {
+		return "", err
+	}
+	// The section may name a trace that the environment does not read: then it opens without that trace too.
+	y := *x
+	y.Workload.Path = filepath.Join(os.DevNull, "no trace")
+	y.Workload.Draw = workload.Draw{}
+	if _, err := train.NewEnv(&y, ""); err == nil {
+		return "", nil
+	}
+	return digest, nil
+}
+
+// Text says for people what was collected and written.
+func (c *Collected) Text(files []Written) string {
+	var b strings.Builder
+	p := c.File.Provenance
+	fmt.Fprintf(&b, "%s: %s in %s, seed %s, %d steps\n", c.Name, c.File.Agent.Name, c.File.Environment.ID, list(p.Seeds),
+		p.Steps)
+	fmt.Fprintf(&b, "evaluation: %s\n", evaluation(c.File).Detail)
+	if f := c.File.Fallback; f != nil {
+		fmt.Fprintf(&b, "fallback: %s\n", f.Name)
+	} else {
+		fmt.Fprintf(&b, "fallback: none; where the policy must not decide, nothing decides\n")
+	}
+	for _, f := range files {
+		what := "wrote"
+		if f.Unchanged {
+			what = "unchanged"
+		}
+		fmt.Fprintf(&b, "%s %s (%s, %d kB, sha256:%s)\n", what, f.File, f.Format, (f.Bytes+999)/1000, f.Digest)
+		if a := f.Agreement; a != nil {
+			fmt.Fprintf(&b, "  opened again: %d observations, %d unequal actions, largest difference %.2g, "+
+				"%d decided by the fallback\n",
+				a.Observations, a.Unequal, a.Largest, a.Fallbacks)
+		}
+	}
+	for _, f := range files {
+		if f.Format == Bundle {
+			fmt.Fprintf(&b, "look inside: stoker check %s\n", f.File)
+		}
+	}
+	return b.String()
 }

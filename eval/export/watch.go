@@ -9,7 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // Self-tests hold the observations at these steps of the evaluation's first episode, as far as their JSON has at most
@@ -119,4 +121,164 @@ func (t *tester) see(s rollout.Step) {
 		return
 	}
 	t.vectors = append(t.vectors, v)
+}
+
+// mostRows is how many rows of a table are kept for quantiles: up to here they are exact, beyond it they are those of
+// rows drawn uniformly among all. Least and greatest are always those of all.
+const mostRows = 20_000
+
+// table collects rows of the features of one kind of agents, nodes or edges.
+type table struct {
+	kind, part      string
+	names           []string
+	width           int
+	least, greatest []float32
+	kept            []float32 // [rows kept, width]
+	rows            int
+	draw            *rng.Stream
+}
+
+func newTable(kind, part string, width int, names []string) *table {
+	return &table{kind: kind, part: part, names: names, width: width,
+		draw: rng.NewStream(0, "rows of features seen: "+kind+" "+part)}
+}
+
+// add takes a row: the first mostRows are kept, a later one takes the place of a kept one, so that each of those so far
+// is kept with the same probability (algorithm R of Vitter, 1985).
+func (t *table) add(row []float32) {
+	if t.rows == 0 {
+		t.least, t.greatest = slices.Clone(row), slices.Clone(row)
+	}
+	for i, x := range row {
+		t.least[i], t.greatest[i] = min(t.least[i], x), max(t.greatest[i], x)
+	}
+	t.rows++
+	if t.rows <= mostRows {
+		t.kept = append(t.kept, row...)
+		return
+	}
+	if at := t.draw.IntN(t.rows); at < mostRows {
+		copy(t.kept[at*t.width:(at+1)*t.width], row)
+	}
+}
+
+// seen are the ranges of the features of the rows so far.
+func (t *table) seen() bundle.Seen {
+	s := bundle.Seen{Kind: t.kind, Part: t.part}
+	column := make([]float64, 0, len(t.kept)/t.width)
+	for i := range t.width {
+		column = column[:0]
+		for at := i; at < len(t.kept); at += t.width {
+			column = append(column, float64(t.kept[at]))
+		}
+		slices.Sort(column)
+		r := bundle.Range{Least: float64(t.least[i]), Greatest: float64(t.greatest[i])}
+		// Interpolation rounds, so that a quantile of nearly equal values can fall below a lower one.
+		at := func(p, from float64) float64 { return min(max(stats.Quantile(column, p), from), r.Greatest) }
+		r.Low = at(0.001, r.Least)
+		r.Median = at(0.5, r.Low)
+		r.High = at(0.999, r.Median)
+		if i < len(t.names) {
+			r.Name = t.names[i]
+		}
+		s.Features = append(s.Features, r)
+	}
+	return s
+}
+
+// watcher collects what the agents of an environment see.
+type watcher struct {
+	kinds  []kindTables
+	tables []*table // all, in the order of the spec
+}
+
+// kindTables are the tables of a kind of agents: of its rows, or of the nodes and edges of its graphs. Those of what
+// has no features are nil.
+type kindTables struct {
+	rows         *table
+	nodes, edges []*table
+}
+
+func newWatcher(spec *envs.Spec) *watcher {
+	w := &watcher{}
+	make1 := func(kind, part string, width int, names []string) *table {
+		if width == 0 {
+			return nil
+		}
+		t := newTable(kind, part, width, names)
+		w.tables = append(w.tables, t)
+		return t
+	}
+	for _, k := range spec.Kinds {
+		t := kindTables{rows: make1(k.Name, "", k.Observation.Width(), k.Features)}
+		if g, ok := k.Observation.(envs.Graph); ok {
+			for _, n := range g.Nodes {
+				t.nodes = append(t.nodes, make1(k.Name, "node."+n.Name, n.Width, namesOf(n.Features)))
+			}
+			for _, e := range g.Edges {
+				t.edges = append(t.edges, make1(k.Name, "edge."+e.Name, e.Width, namesOf(e.Features)))
+			}
+		}
+		w.kinds = append(w.kinds, t)
+	}
+	return w
+}
+
+func namesOf(features []envs.Component) []string {
+	names, _, _ := envs.Columns(features)
+	return names
+}
+
+// see takes what the active agents see.
+func (w *watcher) see(obs *envs.Observation) {
+	for i, t := range w.kinds {
+		k := &obs.Kinds[i]
+		for agent, here := range k.Active {
+			if !here {
+				continue
+			}
+			if t.rows != nil {
+				t.rows.add(k.Values[agent*t.rows.width : (agent+1)*t.rows.width])
+			}
+			if len(k.Graphs) > 0 {
+				t.graph(k.Graphs[agent])
+			}
+		}
+	}
+}
+
+func (t *kindTables) graph(g *envs.GraphValue) {
+	rows := func(t *table, n int, features []float32) {
+		for i := range n {
+			t.add(features[i*t.width : (i+1)*t.width])
+		}
+	}
+	for i, n := range t.nodes {
+		if n != nil {
+			rows(n, g.Nodes[i].Len, g.Nodes[i].Features)
+		}
+	}
+	for i, e := range t.edges {
+		if e != nil {
+			rows(e, g.Edges[i].Len, g.Edges[i].Features)
+		}
+	}
+}
+
+// seen are the ranges of all that was met; what was never met has no entry.
+func (w *watcher) seen() []bundle.Seen {
+	var out []bundle.Seen
+	for _, t := range w.tables {
+		if t.rows > 0 {
+			out = append(out, t.seen())
+		}
+	}
+	return out
+}
+
+// fits reports whether an environment of a spec shows the same features: kinds, parts and widths.
+func (w *watcher) fits(spec *envs.Spec) bool {
+	return slices.EqualFunc(w.tables, newWatcher(spec).tables, func(a, b *table) bool {
+		return a.kind == b.kind && a.part == b.part && a.width == b.width
+	})
 }

@@ -5,11 +5,125 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
+
+// heading says what is ranked, in two lines.
+func (b *Board) heading() string {
+	return fmt.Sprintf("%s: %s × %s in %s\n%s", b.Sweep, count(len(b.Arms), "arm"), count(len(b.Seeds), "seed"), b.Env,
+		b.measured())
+}
+
+// count writes a number of things, as in "1 arm" and "2 arms".
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// measured says what the numbers are.
+func (b *Board) measured() string {
+	unit := ""
+	if b.Metric.Unit != "" && b.Metric.Unit != "1" && b.Metric.Unit != b.Metric.Name {
+		unit = " (" + b.Metric.Unit + ")"
+	}
+	direction := "higher"
+	if b.Metric.Better == envs.Lower {
+		direction = "lower"
+	}
+	return fmt.Sprintf("%s%s, %s is better: %s", b.Metric.Name, unit, direction, b.when())
+}
+
+// when says of which moment of the runs the values are.
+func (b *Board) when() string {
+	switch {
+	case strings.HasPrefix(b.Tag, "rollout/"):
+		return "mean of the last training episodes"
+	case b.At == Last:
+		return "last evaluation during training"
+	}
+	return "evaluation during training, at each run's best checkpoint"
+}
+
+// Text is the board for a terminal.
+func (b *Board) Text() string {
+	head := []string{"rank"}
+	for _, k := range b.Keys {
+		head = append(head, configs.ShortKey(k, b.Keys))
+	}
+	head = append(head, "seeds", "mean", "IQM", "low", "high", "last", "runs")
+	rows := [][]string{head}
+	var all []table.Estimate
+	for _, a := range b.Arms {
+		if a.Seeds > 0 {
+			all = append(all, table.Estimate{At: float64(a.Mean), Low: float64(a.Low), High: float64(a.High)})
+		}
+	}
+	f := table.Fit(all, 0, false)
+	for _, a := range b.Arms {
+		row := []string{"–"}
+		if a.Rank > 0 {
+			row[0] = fmt.Sprint(a.Rank)
+		}
+		for _, s := range a.Settings {
+			row = append(row, s.Value)
+		}
+		row = append(row, fmt.Sprintf("%d/%d", a.Seeds, len(a.Runs)), f.Number(float64(a.Mean)), f.Number(float64(a.IQM)),
+			f.Number(float64(a.Low)), f.Number(float64(a.High)), f.Number(float64(a.LastMean)), a.Name+"-s*")
+		rows = append(rows, row)
+	}
+	var t strings.Builder
+	fmt.Fprintf(&t, "%s\n\n%s", b.heading(), table.Columns(rows, true))
+	for _, line := range b.unfinished() {
+		fmt.Fprintf(&t, "\n%s", line)
+	}
+	for _, a := range b.Arms {
+		for _, r := range a.Runs {
+			if r.Status == sweep.Failed {
+				line, _, _ := strings.Cut(r.Error, "\n")
+				fmt.Fprintf(&t, "\nfailed: %s: %s", r.Folder, line)
+			}
+		}
+	}
+	return strings.TrimRight(t.String(), "\n") + "\n"
+}
+
+// Caution says what the winner's numbers are worth, empty where there is no winner.
+func (b *Board) Caution() string {
+	w := b.Winner
+	if w == nil {
+		return ""
+	}
+	ranked := 0
+	for _, a := range b.Arms {
+		ranked = max(ranked, a.Rank)
+	}
+	if ranked < 2 {
+		return "there is one arm with results: nothing to choose from"
+	}
+	seeds := "seeds"
+	if len(b.Seeds) == 1 {
+		seeds = "seed"
+	}
+	text := fmt.Sprintf("%s is the best of %d arms by the same %s: its numbers are optimistic", w.Name, ranked, seeds)
+	if len(b.Seeds) > 1 && w.Overlap > 0 {
+		text += fmt.Sprintf(", and its range over seeds meets those of %s", count(w.Overlap, "other arm"))
+	}
+	if missing := len(b.Arms[0].Runs) - b.Arms[0].Seeds; missing > 0 {
+		text += fmt.Sprintf(", and %s of it without a result", count(missing, "run"))
+	}
+	if len(b.Seeds) == 1 {
+		text += ", and with one seed the order may be chance"
+	}
+	return text + ". Train it with fresh seeds and compare those runs with stoker eval"
+}
 
 // Names of what Write leaves.
 const (

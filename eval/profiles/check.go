@@ -3,11 +3,19 @@ package profiles
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // CheckOptions say how [Check] predicts.
@@ -248,4 +256,120 @@ func interval(sorted []float64, p, z float64) (low, high float64) {
 	n := float64(len(sorted))
 	d := z * math.Sqrt(p*(1-p)/n)
 	return quantile(sorted, max(0, p-d)), quantile(sorted, min(1, p+d))
+}
+
+// CheckText is a check for a terminal.
+func CheckText(c *Checked) string {
+	var b strings.Builder
+	of := ""
+	if c.Estimated {
+		of = ", every second one"
+	}
+	fmt.Fprintf(&b, "%s: %d measured requests%s\n", c.Name, c.Requests, of)
+	from := "given"
+	if c.Estimated {
+		from = "from the other half of the requests"
+	}
+	fmt.Fprintf(&b, "delays: %.4g ms for each run of a node, %.4g ms for each edge, %s\n\n", 1000*c.Delays.Node,
+		1000*c.Delays.Edge, from)
+	rows := [][]string{{"", "predicted", "± simulation", "measured", "95 % interval", "error", ""}}
+	for _, r := range c.Rows {
+		se := ""
+		if r.SE > 0 {
+			se = fmt.Sprintf("%.2g", float64(r.SE))
+		}
+		rows = append(rows, []string{r.Quantity, fmt.Sprintf("%.4g", r.Predicted), se, fmt.Sprintf("%.4g", r.Measured),
+			fmt.Sprintf("%.4g to %.4g", float64(r.Low), float64(r.High)), signed(r.Error), r.Unit})
+	}
+	b.WriteString(table.Columns(rows, true))
+	fmt.Fprintf(&b, "\nThe papers' model (mean times, delays as SLApp counts them): mean %.4g s (%s)", c.Published.Seconds,
+		signed(float64(c.Published.SecondsError)))
+	if !math.IsNaN(float64(c.Published.USDError)) {
+		fmt.Fprintf(&b, ", cost %.4g USD (%s)", c.Published.USD, signed(float64(c.Published.USDError)))
+	}
+	b.WriteString(".\n\n")
+	functions := [][]string{{"function", "MB", "runs", "mean", "USD a million requests", "of it rounding"}}
+	var usd, rounding float64
+	for _, f := range c.Functions {
+		functions = append(functions, []string{f.Name, table.Plain(f.MB), fmt.Sprintf("%.4g", f.Runs),
+			fmt.Sprintf("%.4g s", f.Seconds), fmt.Sprintf("%.2f", f.USD), fmt.Sprintf("%.2f", f.Rounding)})
+		usd, rounding = usd+f.USD, rounding+f.Rounding
+	}
+	functions = append(functions, []string{"all", "", "", "", fmt.Sprintf("%.2f", usd), fmt.Sprintf("%.2f", rounding)})
+	b.WriteString(table.Columns(functions, true))
+	fmt.Fprintf(&b, "\nOrchestration (%s): %.2f USD a million requests with %.4g transitions each; the measured cost is "+
+		"compared without it.\n", c.Moved.Name, c.Moved.USD, c.Moved.Transitions)
+	return b.String()
+}
+
+func signed(x float64) string { return fmt.Sprintf("%+.2f %%", 100*x) }
+
+// CheckTable is a check's rows as CSV, with a row for each of the papers' predictions.
+func CheckTable(checks ...*Checked) [][]string {
+	out := [][]string{{"app", "model", "quantity", "unit", "predicted", "standard_error", "measured", "low", "high", "error"}}
+	for _, c := range checks {
+		model := "given delays"
+		if c.Estimated {
+			model = "estimated delay"
+		}
+		for _, r := range c.Rows {
+			out = append(out, []string{c.Name, model, r.Quantity, r.Unit, short(r.Predicted), short(float64(r.SE)), short(r.Measured),
+				short(float64(r.Low)), short(float64(r.High)), short(r.Error)})
+			var p float64
+			var e eval.Number
+			switch r.Quantity {
+			case "mean":
+				p, e = c.Published.Seconds, c.Published.SecondsError
+			case "cost":
+				p, e = c.Published.USD, c.Published.USDError
+			default:
+				continue
+			}
+			out = append(out, []string{c.Name, "papers", r.Quantity, r.Unit, short(p), "", short(r.Measured), short(float64(r.Low)),
+				short(float64(r.High)), short(float64(e))})
+		}
+	}
+	return out
+}
+
+func short(x float64) string { return fmt.Sprintf("%.6g", x) }
+
+// WriteCheck leaves profile_check.json, its rows as profile_check.csv, the quantiles that the figure is drawn from as
+// profile_check_times.csv, and the figure. It returns the names of the files.
+func WriteCheck(dir string, c *Checked) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	const name = "profile_check"
+	files := []string{name + ".json", name + ".csv", name + "_times.csv"}
+	b, err := table.JSON(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
+		return nil, err
+	}
+	if err := table.WriteFile(dir, files[1], CheckTable(c)); err != nil {
+		return nil, err
+	}
+	rows := [][]string{{"share", "measured_s", "predicted_s"}}
+	p := chart.NewPanel("", "response time (s)", "share of requests")
+	measured, predicted := chart.Styles(0), chart.Styles(1)
+	var share, x, y []float64
+	for i := range 995 {
+		q := (float64(i) + 0.5) / 1000
+		share, x, y = append(share, q), append(x, quantile(c.measured, q)), append(y, quantile(c.predicted, q))
+		rows = append(rows, []string{short(q), short(x[i]), short(y[i])})
+	}
+	if err := table.WriteFile(dir, files[2], rows); err != nil {
+		return nil, err
+	}
+	p.Line(measured, x, share, false)
+	p.Line(predicted, y, share, false)
+	p.RangeY(0, 1)
+	f := &chart.Figure{Title: c.Name + ": predicted and measured response times", Panels: []*chart.Panel{p}, Columns: 1,
+		Width: 11 * vg.Centimeter, Height: 7 * vg.Centimeter, Under: "distribution functions, up to the 99.5th percentile",
+		Key: []chart.Entry{{Text: "measured", Style: measured, Line: true}, {Text: "predicted", Style: predicted, Line: true}}}
+	drawn, err := f.Save(dir, name)
+	return append(files, drawn...), err
 }

@@ -1,9 +1,28 @@
+// Package table writes numbers and tables: to a terminal, as Markdown and as CSV.
+//
+// Every number of an evaluation and of a suite passes through here, so that both show the same digits: an interval's
+// width to two figures, a value without an interval to four. [Estimate] writes itself inside a sentence; [Format]
+// writes the numbers of one table alike, with the same decimals and in the same power of a thousand.
+//
+// What the numbers mean is package eval, how they are computed is package stats, and charts are package chart.
 package table
 
 import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
 // Column heads a column of a table.
@@ -141,4 +160,132 @@ func shown(cell any) string {
 	default:
 		return fmt.Sprint(x)
 	}
+}
+
+// Columns writes rows with their columns aligned, counting characters, not bytes. A row of one cell is a heading and
+// may reach over other columns. Ruled draws a line below the first row.
+func Columns(rows [][]string, ruled bool) string {
+	var width []int
+	for _, r := range rows {
+		for i, cell := range r {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			if len(r) > 1 {
+				width[i] = max(width[i], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	var b strings.Builder
+	for k, r := range rows {
+		line := ""
+		for i, cell := range r {
+			line += cell + strings.Repeat(" ", max(0, width[i]-utf8.RuneCountInString(cell))+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if k == 0 && ruled {
+			total := 2 * (len(width) - 1)
+			for _, w := range width {
+				total += w
+			}
+			b.WriteString(strings.Repeat("─", total) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Markdown writes a Markdown table, the first row of which is its head.
+func Markdown(b *strings.Builder, rows [][]string) {
+	for k, r := range rows {
+		b.WriteString("|")
+		for _, cell := range r {
+			b.WriteString(" " + strings.ReplaceAll(cell, "|", `\|`) + " |")
+		}
+		b.WriteString("\n")
+		if k == 0 {
+			b.WriteString("|" + strings.Repeat("---|", len(r)) + "\n")
+		}
+	}
+}
+
+// CSV is rows, the first of them the head, as the text of a CSV file.
+func CSV(rows [][]string) ([]byte, error) {
+	var b bytes.Buffer
+	err := csv.NewWriter(&b).WriteAll(rows)
+	return b.Bytes(), err
+}
+
+// JSON is a value as the text of a file: indented, with a newline at the end.
+func JSON(v any) ([]byte, error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	return append(b, '\n'), err
+}
+
+// WriteFile writes a CSV file, the first row of which is its head. With no other row there is nothing to write, and an
+// older file is removed.
+func WriteFile(dir, name string, rows [][]string) error {
+	path := filepath.Join(dir, name)
+	if len(rows) < 2 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	b, err := CSV(rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return durable.WriteFile(durable.OS{}, path, b)
+}
+
+// File is a CSV file read back: its columns by name.
+type File struct {
+	head map[string]int
+	Rows [][]string
+}
+
+// ReadFile reads a CSV file of a folder; nil without an error where there is no such file.
+func ReadFile(dir, name string) (*File, error) {
+	path := filepath.Join(dir, name)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // no file is no error: what it holds was not measured
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	head, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: is empty", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t := &File{head: map[string]int{}}
+	for i, h := range head {
+		t.head[h] = i
+	}
+	if t.Rows, err = r.ReadAll(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Text is a row's field, empty where there is no such column.
+func (t *File) Text(row []string, column string) string {
+	if i, ok := t.head[column]; ok {
+		return row[i]
+	}
+	return ""
+}
+
+// Number is a row's field as a number, NaN where it is none.
+func (t *File) Number(row []string, column string) float64 {
+	x, err := strconv.ParseFloat(t.Text(row, column), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return x
 }

@@ -15,13 +15,12 @@
 // numbers from 0, in float32 as everywhere. Scores are the network's, of each choice; of continuous actions they are
 // the action as the environment takes it, before it is rounded and converted to the platform's units.
 //
-//	write.go, policy.go               from bundle to model; inputs, outputs; the table of agents
-//	actorcritic.go, firm.go           ppo, simppo, sac, spsa, maddpg, firm
-//	choices.go, graph.go              choices by scores; choices within graphs, one after another
-//	numbers.go                        bounds, rounding and units of continuous actions
-//	network.go, graphnet.go           the networks of package nets
-//	builder.go                        operators and constants
-//	inputs.go                         observations as inputs, for programs that run a model
+//	policy.go                   from bundle to model; inputs, outputs; the table of agents
+//	actorcritic.go, firm.go     ppo, simppo, sac, spsa, maddpg, firm
+//	actions.go                  choices by scores; bounds, rounding and units of continuous actions
+//	graph.go                    choices within graphs, one after another, and their networks
+//	builder.go                  operators, constants, and the networks over vectors
+//	inputs.go                   observations as inputs, for programs that run a model
 //
 // What is not here: running a model (package onnxtest does, for tests), other formats, and which policy is exported
 // with what (packages bundle and export).

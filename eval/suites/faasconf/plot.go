@@ -3,10 +3,13 @@ package faasconf
 import (
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // Sizes of panels, in points.
@@ -63,3 +66,11 @@ func (p *plot) add(r *suite.Report) {
 	p.Chart.Columns = min(2, len(p.Chart.Panels))
 	r.Figure(p.Figure)
 }
+
+// estimate is the report's estimate of scores, for claims.
+func estimate(s stats.Scores) table.Estimate {
+	return table.Of(stats.IQMInterval(s, envs.Bounds{}, suite.Resamples, rng.New(1, "suite/estimate").Stream()))
+}
+
+// number is a value of a row.
+func number(x float64) eval.Number { return eval.Number(x) }

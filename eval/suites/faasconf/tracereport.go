@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -168,4 +169,136 @@ func (t *trace) draw() {
 	}
 	f.Chart.Panels = panels
 	t.r.Figure(f)
+}
+
+// The three minutes of Fig. 10, counted from the first of the 85 (223 of the evaluation part): configs/faasconf/trace.yaml.
+var threeMinutes = []struct {
+	name   string
+	minute int
+}{{"low", 305 - 223}, {"middle", 228 - 223}, {"high", 284 - 223}}
+
+// By how many percent FaaSConf is cheaper and faster in the three minutes, on average (§5.2.2).
+var paperMinutes = []struct {
+	rival          string
+	price, latency float64
+}{{firmName, 11.49, 8.26}, {"rambo", 23.11, 18.92}, {"aquatope", 24.86, 16.01}}
+
+// minutes is Fig. 10: price and latency at the low, the middle and the high minute.
+func (t *trace) minutes() {
+	if n := len(t.games.series(oursName, "price")[0]); n < 170 {
+		t.r.Note("Fig. 10 is left out: %d windows were played", n)
+		return
+	}
+	tab := table.Table{
+		Name: "fig10-minutes", Title: "Low, middle and high minute of the 85 (Fig. 10)",
+		Columns: table.Head("minute", "policy", "price [USD/h]", "latency [s]", "violated [% of windows]"),
+		Note:    "means over the minute's two windows, training seeds and workload seeds",
+	}
+	for k, m := range threeMinutes {
+		for _, name := range t.shown {
+			tab.Rows = append(tab.Rows, []any{m.name, name, t.point(name, "price", k), t.point(name, "latency", k),
+				100 * mean(t.inMinute(name, "violated", k))})
+		}
+	}
+	t.r.Table(tab)
+	for _, own := range ours {
+		for _, m := range paperMinutes {
+			for _, q := range []struct {
+				quantity, text string
+				paper          float64
+			}{{"price", "cheaper", m.price}, {"latency", "faster", m.latency}} {
+				t.r.Measured(suite.Row{
+					Figure: "10", Quantity: fmt.Sprintf("%s is %s than %s in the three minutes by", own, q.text, m.rival),
+					Unit: "%", Paper: new(q.paper), Note: "not at equal violations",
+				}, t.inAll(own, m.rival, q.quantity))
+			}
+		}
+	}
+}
+
+// inMinute are a policy's means over the k-th minute's windows and training seeds, by workload seed.
+func (t *trace) inMinute(name, quantity string, k int) []float64 {
+	series := t.games.series(name, quantity)
+	out := make([]float64, len(series))
+	at := 2 * threeMinutes[k].minute
+	for i, s := range series {
+		out[i] = (s[at] + s[at+1]) / 2
+	}
+	return out
+}
+
+func (t *trace) point(name, quantity string, k int) table.Estimate {
+	return t.r.Estimate(stats.Scores{t.inMinute(name, quantity, k)})
+}
+
+// inAll is by how many percent a quantity of a is below b's, the mean over the three minutes, by workload seed.
+func (t *trace) inAll(a, b, quantity string) stats.Scores {
+	var rows [][]float64
+	for k := range threeMinutes {
+		x, y := t.inMinute(a, quantity, k), t.inMinute(b, quantity, k)
+		row := make([]float64, len(x))
+		for i := range x {
+			row[i] = 100 * (1 - x[i]/y[i])
+		}
+		rows = append(rows, row)
+	}
+	return stats.Scores{meanOver(rows)}
+}
+
+// ours are the policies that stand for FaaSConf's: the shipped one, its learner with as many steps as the others, and the
+// paper's learner.
+var ours = []string{shippedName, ppoName, oursName}
+
+// each measures all of ours.
+func each(measure func(t *trace, name string, rule suite.Rule) suite.Finding) func(*trace, suite.Rule) []suite.Finding {
+	return func(t *trace, rule suite.Rule) (out []suite.Finding) {
+		for _, name := range ours {
+			f := measure(t, name, rule)
+			f.Text = name + ": " + f.Text
+			out = append(out, f)
+		}
+		return out
+	}
+}
+
+// traceClaims are those of §5.2.2.
+var traceClaims = []suite.Statement[*trace]{
+	{Claim: "on 85 minutes of a trace FaaSConf keeps over 74.12 % of windows", Parts: []suite.Part[*trace]{
+		{Rule: suite.Over(paperKept), Measure: each(func(t *trace, name string, rule suite.Rule) suite.Finding {
+			e := estimate(t.kept(name))
+			return suite.Finding{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}
+		})},
+	}},
+	{Claim: "it violates 3.48 times less than Firm, RAMBO and Aquatope on average", Parts: []suite.Part[*trace]{
+		{Rule: suite.Under(-100 * (1 - 1/paperFewer)), Measure: each(
+			func(t *trace, name string, rule suite.Rule) suite.Finding {
+				e := estimate(relative(t.scores(name, "violated", 1), t.published("violated")))
+				return suite.Finding{Text: fmt.Sprintf("%s %% of change, −71.3 %% is 3.48 times less", e), Verdict: rule(e)}
+			})},
+	}},
+	{Claim: "it costs at most 8.48 % more than the oracle", Parts: []suite.Part[*trace]{
+		{Rule: suite.Under(paperOverOracle), Measure: each(func(t *trace, name string, rule suite.Rule) suite.Finding {
+			e := estimate(relative(t.scores(name, "price", 1), t.scores(oracleName, "price", 1)))
+			return suite.Finding{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}
+		})},
+	}},
+	{Claim: "its cumulative latency is below that of Firm (29.1 %), RAMBO (33.39 %) and Aquatope (26.53 %)",
+		Parts: []suite.Part[*trace]{{Rule: suite.Under(0), Measure: func(t *trace, rule suite.Rule) (out []suite.Finding) {
+			for _, name := range ours {
+				for _, m := range paperMinutes {
+					e := estimate(relative(t.scores(name, "latency", 1), t.scores(m.rival, "latency", 1)))
+					out = append(out, suite.Finding{Text: fmt.Sprintf("%s against %s: %s %%", name, m.rival, e), Verdict: rule(e)})
+				}
+			}
+			return out
+		}}}},
+}
+
+// published are the scores of the paper's three rivals, all versions together.
+func (t *trace) published(quantity string) (out [][]float64) {
+	for _, m := range paperMinutes {
+		rows := t.scores(m.rival, quantity, 1)
+		out = append(out, meanOver(rows))
+	}
+	return out
 }

@@ -11,7 +11,6 @@
 // The paper's own environment is not published, and its figures contradict each other in places: docs/gnn.md says what
 // can be compared.
 //
-// players.go and learned.go list the policies, field.go where they play; deeprm.go and nodes.go are the two halves of
-// gnn-fig3, deeprmclaims.go and nodesclaims.go the tables of the paper's claims about them; generalise.go, transfer.go
-// and fig1.go are the others.
+// learned.go lists the policies, field.go where they play; deeprm.go and nodes.go are the two halves of gnn-fig3 with the
+// paper's claims about them; generalise.go, transfer.go and fig1.go are the others.
 package gnn

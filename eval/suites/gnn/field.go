@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // world is a cluster of unlike nodes with what arrives.
@@ -183,4 +186,25 @@ func (s *sweep) total(i int, quantity string) []float64 {
 // change is what a is beyond b, in per cent of b, by workload seed.
 func change(a, b []float64) stats.Scores {
 	return together(a, b, func(x, y float64) float64 { return 100 * (x/y - 1) })
+}
+
+// Sizes of panels, in points.
+const (
+	half   = vg.Length(280)
+	third  = vg.Length(205)
+	height = vg.Length(185)
+)
+
+// key names players.
+func key(players []player) []chart.Entry {
+	var out []chart.Entry
+	for i := range players {
+		out = append(out, chart.Entry{Text: players[i].Name, Style: chart.Styles(i), Line: true, Band: true})
+	}
+	return out
+}
+
+// ring marks a value of the paper's, or a range of values, in a policy's colour.
+func ring(p *chart.Panel, s chart.Style, x, lo, hi float64) {
+	p.Cross(suite.Ring(s), chart.Exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
 }

@@ -6,8 +6,8 @@
 // policy (package zoo). Each plays stoker/Pricing-v1 with its scheduler inside, with the pool that the scheduler is
 // made for. Under one workload seed all face the same jobs, as far as their prices attract the same users.
 //
-// policies.go and learned.go list the policies, worlds.go where they play, match.go what they did; suite.go plays
-// Figs. 2 to 4 and figure2.go to figure4.go draw them; control.go and sweep.go are the control of prices, paper.go
-// the paper's numbers, claims.go the table of its claims, reference.go a second simulator's numbers. Nothing here is
-// fitted: the constants are those of pricing.Default and spsa.Default. docs/hops.md discusses the result.
+// policies.go lists the policies, match.go what they did, with a second simulator's numbers; suite.go has the paper's
+// numbers, and plays Figs. 2 to 4; figures.go draws them; control.go is the control of prices, claims.go the table of the
+// paper's claims. Nothing here is fitted: the constants are those of pricing.Default and spsa.Default. docs/hops.md
+// discusses the result.
 package hops

@@ -2,13 +2,18 @@ package hops
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
 )
 
@@ -107,4 +112,89 @@ func (p policy) contestant(w *world) (eval.Contestant, error) {
 func (p policy) planner(env envs.Env) (rollout.Actor, error) {
 	planner, err := baselines.NewPBA(*p.pba, env)
 	return rollout.Actor{Planner: planner}, err
+}
+
+// zooPrefix begins the names of the zoo's policies that this suite compares.
+const zooPrefix = "hops-"
+
+// learned is a policy of the zoo: a pricer above ARMS, or a scheduler below static prices.
+type learned struct {
+	*eval.Trained
+	name   string
+	config pricing.Config // in which it was trained
+}
+
+// schedules reports whether the policy acts in slots; else it prices.
+func (l *learned) schedules() bool { return l.File.EnvID == pricing.SlotsID }
+
+// shipped are the zoo's policies for HOPS.
+func shipped() ([]*learned, error) {
+	var out []*learned
+	for _, name := range zoo.Names() {
+		if !strings.HasPrefix(name, zooPrefix) {
+			continue
+		}
+		t, err := eval.Shipped(name)
+		if err != nil {
+			return nil, err
+		}
+		c, ok := t.Experiment.Env.Config.(*pricing.Config)
+		if !ok {
+			return nil, fmt.Errorf("%s%s: it was trained in %s, want %s or %s", zoo.Prefix, name, t.Experiment.Env.Name,
+				pricing.ID, pricing.SlotsID)
+		}
+		out = append(out, &learned{t, name, *c})
+	}
+	return out, nil
+}
+
+// fits says why the policy cannot play in a world, empty where it can: a policy knows the sizes that it was trained
+// with, a pricer also the users.
+func (l *learned) fits(c *pricing.Config) string {
+	switch t := &l.config; {
+	case t.Profile != c.Profile && !l.schedules():
+		return fmt.Sprintf("it was trained with profile %s, and this is %s", t.Profile, c.Profile)
+	case t.VGPUs != c.VGPUs || t.Slots != c.Slots || !reflect.DeepEqual(t.Tiers, c.Tiers):
+		return fmt.Sprintf("it was trained with %d vGPUs, %d slots and other tiers, or other numbers of them", t.VGPUs,
+			t.Slots)
+	}
+	return ""
+}
+
+// trained are the zoo's policies that fit a world, schedulers below static prices, with a note on each that does not.
+// Pricers set their own prices.
+func trained(all []*learned, w *world, prices []float64) (fit []policy, notes []string) {
+	for _, l := range all {
+		if why := l.fits(&w.config); why != "" {
+			notes = append(notes, fmt.Sprintf("%s%s does not play on %s: %s", zoo.Prefix, l.name, w.name, why))
+			continue
+		}
+		p := policy{name: zoo.Prefix + l.name, scheduler: pricing.ARMSName, learned: l}
+		if l.schedules() {
+			p.prices, p.baselines = prices, l.config.Baselines
+		}
+		fit = append(fit, p)
+	}
+	return fit, notes
+}
+
+// schedulers are the zoo's schedulers that fit a world, below static prices.
+func schedulers(all []*learned, w *world, prices []float64) []policy {
+	fit, _ := trained(all, w, prices)
+	return slices.DeleteFunc(fit, func(p policy) bool { return !p.learned.schedules() })
+}
+
+// contestant is the policy in a world's configuration c, with the pool, the bounds and the kind of action that it was
+// trained with.
+func (l *learned) contestant(p policy, c pricing.Config, load workload.Config) eval.Contestant {
+	t, id := &l.config, pricing.ID
+	c.Scheduler, c.Pool, c.Load, c.Patience, c.Layout = t.Scheduler, t.Pool, t.Load, t.Patience, t.Layout
+	c.PriceMin, c.PriceMax, c.BaselineMax = t.PriceMin, t.PriceMax, t.BaselineMax
+	if l.schedules() {
+		id, c.Acts, c.Rewards = pricing.SlotsID, t.Acts, t.Rewards
+	}
+	return eval.Contestant{
+		Name: p.name, Kind: catalog.Learned, Versions: []eval.Version{l.Version(zoo.Prefix + l.name)},
+		NewEnv: func() (envs.Env, error) { return catalog.Default().NewEnv(id, &c, load) },
+	}
 }

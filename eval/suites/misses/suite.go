@@ -1,12 +1,23 @@
+// Package misses is the suite misses: what deciders of workflows' steps cost at equal misses. Every rule and planner of
+// [steps.ID], and each policy of the zoo that was trained there, plays the same requests at several settings of its
+// quantile or of the price of a miss; costs are read at 1 and 5 % of late requests (package atmiss).
+//
+// Generated workflows are those kept for tests, from number [steps.FirstUnseen] on. The figures of StepConf's paper are
+// suite stepconf.
 package misses
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/atmiss"
 	"github.com/stoker-rl/stoker/eval/suite"
@@ -129,4 +140,98 @@ func compare(ctx context.Context, o *suite.Options, s size, w world, factor floa
 	}
 	res, err := atmiss.Compare(curves, reference, atmiss.Options{Groups: groups})
 	return res, notes, err
+}
+
+// reference is the method that the others are compared with.
+const reference = "stepconf"
+
+// quantiles and prices (of a miss, in units of a workflow's price) are the settings that methods play at.
+var (
+	quantiles = []float64{0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.94, 0.96, 0.975, 0.985, 0.995}
+	few       = []float64{0.5, 0.7, 0.9, 0.95, 0.99} // of methods that are far off
+	prices    = []float64{0.1, 0.3, 0.6, 1, 2, 4, 8, 16, 40, 100, 400}
+	foreseen  = []float64{1, 1000} // hindsight can be late only where nothing is in time
+)
+
+// planners are the rules and planners that play; dp does on chains only.
+func planners(chain bool) []atmiss.Method {
+	byQuantile := func(name string, values []float64, config func(q float64) any) atmiss.Method {
+		return atmiss.Rival(name, name, "quantile", values, config)
+	}
+	byPrice := func(name string, values []float64, config func(miss float64) any) atmiss.Method {
+		return atmiss.Rival(name, name, "miss", values, config)
+	}
+	like := func(c rules.StepConfConfig) func(q float64) any {
+		return func(q float64) any { c := c; c.Quantile = q; return &c }
+	}
+	all := []atmiss.Method{
+		byQuantile("stepconf", quantiles, like(rules.DefaultStepConf())),
+		byQuantile("stepconf-inter", few, like(rules.DefaultInter())),
+		byQuantile("stepconf-intra", few, like(rules.DefaultIntra())),
+		byQuantile("vanilla", few, func(q float64) any { c := rules.DefaultVanilla(); c.Quantile = q; return &c }),
+		byQuantile("orion", few, func(q float64) any { c := rules.DefaultOrion(); c.Quantile = q; return &c }),
+		byQuantile("cose", few, func(q float64) any { c := rules.DefaultCOSE(); c.Quantile = q; return &c }),
+		byQuantile("steps-oracle", quantiles, func(q float64) any { return &rules.OracleConfig{Quantile: q} }),
+		byQuantile("replan", quantiles, func(q float64) any { c := rules.DefaultReplan(); c.Quantile = q; return &c }),
+		byPrice("steps-lookahead", prices, func(x float64) any { return &rules.LookaheadConfig{Miss: x} }),
+	}
+	if chain {
+		all = append(all, byPrice("dp", prices, func(x float64) any { c := rules.DefaultDP(); c.Miss = x; return &c }))
+	}
+	return append(all, byPrice("hindsight", foreseen, func(x float64) any { return &rules.HindsightConfig{Miss: x} }))
+}
+
+// prefix is how the names of the zoo's policies begin that configure steps.
+const prefix = "steps"
+
+// learned are the zoo's policies for a world, and why others cannot play there.
+func learned(c steps.EnvConfig) (all []atmiss.Method, why []string, err error) {
+	for _, name := range zoo.Names() {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		t, err := eval.Shipped(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if t == nil {
+			continue
+		}
+		t.Threads = 1
+		m, reason := shown(t, zoo.Prefix+name, c)
+		if reason != "" {
+			why = append(why, fmt.Sprintf("%s%s does not play: %s", zoo.Prefix, name, reason))
+			continue
+		}
+		all = append(all, m)
+	}
+	return all, why, nil
+}
+
+// shown is a policy as a method: the price of a miss that it is shown is what trades cost against misses.
+func shown(t *eval.Trained, source string, c steps.EnvConfig) (m atmiss.Method, why string) {
+	own, ok := t.Experiment.Env.Config.(*steps.EnvConfig)
+	if !ok {
+		return m, "it was trained in " + t.Experiment.Env.Name
+	}
+	world := *own
+	world.Workflow, world.First, world.Apps, world.Steps, world.Shape = c.Workflow, c.First, c.Apps, c.Steps, c.Shape
+	world.SLO, world.Oracle, world.Platform = c.SLO, c.Oracle, c.Platform
+	world.Requests, world.Rate = c.Requests, c.Rate // a policy of streams plays requests alone too
+	newEnv := func(miss float64) (envs.Env, error) {
+		w := world
+		w.Miss = []float64{miss, miss}
+		return catalog.Default().NewEnv(t.Experiment.Env.Name, &w, workload.Default())
+	}
+	env, err := newEnv(1)
+	if err != nil {
+		return m, err.Error()
+	}
+	if _, err := t.Policy(env.Spec()); err != nil {
+		return m, err.Error()
+	}
+	return atmiss.Method{Name: source, Setting: "miss", Values: prices, Make: func(miss float64) (eval.Contestant, error) {
+		return eval.Contestant{Name: source, Kind: catalog.Learned, Versions: []eval.Version{t.Version(source)},
+			NewEnv: func() (envs.Env, error) { return newEnv(miss) }}, nil
+	}}, ""
 }

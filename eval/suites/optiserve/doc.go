@@ -6,5 +6,5 @@
 // paper's.
 //
 // fig55.go judges the heuristics on drawn problems, weights.go varies eq. 4.7 and the laws, fig56.go draws the
-// trade-offs, data.go is what needs published files, claims.go holds the papers' statements against all.
+// trade-offs, data.go is what needs published files, suite.go holds the papers' statements against all.
 package optiserve

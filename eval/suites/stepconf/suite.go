@@ -2,8 +2,10 @@ package stepconf
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
 const paper = "StepConf: joint optimization of parallelism and resource configuration for serverless function steps"
@@ -87,4 +89,232 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err e
 	r.Note("costs of all deciders at equal misses: stoker suite misses")
 	suite.Judge(r, e, claims)
 	return nil
+}
+
+// claims are the paper's statements.
+var claims = []suite.Statement[*evidence]{
+	{
+		Claim: "the mapping delay is small below 30 instances and rises rapidly above 40 (Fig. 3)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Over(2), Measure: kneeFound, Lead: "60 instances over 30: "}},
+	},
+	{
+		Claim: "ever more instances do not speed a step up further (Fig. 4)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Over(0.95), Measure: stallFound, Lead: "time with 60 instances over that with 40: "}},
+	},
+	{
+		Claim: "code of one core is not faster beyond 1,769 MB unless it runs in several processes (Figs. 5, 6)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Near(1, 0.02), Measure: flatFound},
+			{Rule: suite.Under(0.25), Measure: fallsFound}},
+	},
+	{
+		Claim: "the fastest and the slowest transfers differ several times (Fig. 7)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Over(2), Measure: tailFound, Lead: "P99 over P1: "}},
+	},
+	{
+		Claim: "predicted times err mostly by less than 4 %, at most by 8 % (Figs. 16, 17)",
+		Parts: []suite.Part[*evidence]{{Measure: errorsFound}},
+	},
+	{
+		Claim: "under four limits requests mostly end in time, and vary less than with the baselines (Fig. 18)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Under(50), Measure: inTimeFound}},
+	},
+	{
+		Claim: "up to 5.6 times as fast as Vanilla at its cost and up to 40 % cheaper at its time (Fig. 19)",
+		Parts: []suite.Part[*evidence]{{Measure: vanillaFound}},
+	},
+	{
+		Claim: "beside the other rivals 1.91 to 3.3 times as fast, and 5 to 22.3 % cheaper (Fig. 19)",
+		Parts: []suite.Part[*evidence]{{Measure: othersFound}},
+	},
+	{
+		Claim: "with one kind of parallelism alone requests cost more (Fig. 20)",
+		Parts: []suite.Part[*evidence]{{Measure: aloneFound}},
+	},
+	{
+		Claim: "offline, StepConf's plans cost less than 5 % more than the optimum (Fig. 21)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Under(5), Measure: optimumFound}},
+	},
+	{
+		Claim: "decisions take at most 1 % of the workflow's time (Fig. 22)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Under(1), Measure: decisionsFound, Lead: "at 100 µs each: "}},
+	},
+	{
+		Claim: "prewarming makes mapping's share of the time much smaller (Fig. 23)",
+		Parts: []suite.Part[*evidence]{{Rule: suite.Over(20), Measure: prewarmFound, Lead: "smaller by "}},
+	},
+}
+
+func kneeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
+	for l, limit := range limits {
+		for d, duration := range durations {
+			if l == 1 && d > 0 {
+				continue
+			}
+			x := estimate(e.r, e.mapped.knee(l, d))
+			text := fmt.Sprintf("%s times with %s, %g s each", x, limit.name, duration)
+			if l == 1 {
+				text = fmt.Sprintf("%s times with %s", x, limit.name)
+			}
+			out = append(out, suite.Finding{Text: text, Verdict: rule(x), Reading: limit.name})
+		}
+	}
+	return out
+}
+
+func stallFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
+	for k, mb := range fig4Sizes {
+		x := estimate(e.r, ratio(e.mapped.fig4[k], at(60), at(40)))
+		out = append(out, suite.Finding{Text: fmt.Sprintf("%s with %d MB", x, mb), Verdict: rule(x)})
+	}
+	return out
+}
+
+func flatFound(e *evidence, rule suite.Rule) []suite.Finding {
+	x := estimate(e.r, ratio(e.laws.fig5[0], len(sizes)-1, oneCore))
+	return []suite.Finding{{Text: fmt.Sprintf("one process takes %s times as long with 10,240 MB as with 1,769", x), Verdict: rule(x)}}
+}
+
+func fallsFound(e *evidence, rule suite.Rule) []suite.Finding {
+	x := estimate(e.r, ratio(e.laws.fig5[3], len(sizes)-1, oneCore))
+	return []suite.Finding{{Text: fmt.Sprintf(", six processes %s times", x), Verdict: rule(x)}}
+}
+
+func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
+	for _, i := range tails {
+		t, x := moves[i], e.whole.tail(i)
+		out = append(out, suite.Finding{Text: fmt.Sprintf("%.1f for %d × %g MB", x, t.Objects, t.MB),
+			Verdict: rule(table.Estimate{At: x, Low: x, High: x})})
+	}
+	return out
+}
+
+func errorsFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
+	add := func(name, reading string, share, most []float64) {
+		s, m := estimate(e.r, share), estimate(e.r, most)
+		out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %s %% of the cells below 4 %%, the largest %s %%", name, s, m),
+			Verdict: suite.All(suite.Over(50)(s), suite.Under(allError)(m)), Reading: reading})
+	}
+	for k, reading := range readings {
+		share, most := e.fits.below(k, mostError)
+		add("computation, "+reading.name, reading.name, share, most)
+	}
+	for k, way := range whole {
+		share, most := e.whole.below(k, mostError)
+		add("whole steps, "+way.name, way.name, share, most)
+	}
+	if e.data == nil {
+		return out
+	}
+	for f, name := range e.data.names {
+		share, most := e.data.below(f, mostError)
+		add("computation on AWS, "+name, "measured on AWS", share, most)
+	}
+	return out
+}
+
+func inTimeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
+	w := e.sweep
+	d, vanilla := find(w.deciders, "StepConf"), find(w.deciders, named("Vanilla", fixed[0]))
+	for k, x := range w.worlds {
+		late, wider := 0, 0
+		verdict := suite.Holds
+		for _, factor := range four {
+			f := place(factor)
+			v := rule(w.estimate(e.r, k, d, f, missed))
+			verdict = suite.All(verdict, v)
+			if v != suite.Holds {
+				late++
+			}
+			if w.estimate(e.r, k, d, f, spreadOf).At > w.estimate(e.r, k, vanilla, f, spreadOf).At {
+				wider++
+			}
+		}
+		out = append(out, suite.Finding{Text: fmt.Sprintf("%s: more than half late under %d of 4 limits, varies more than Vanilla under %d",
+			w.worlds[k].String(), late, wider), Verdict: verdict, Reading: x.platform})
+	}
+	return out
+}
+
+func vanillaFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
+	for _, platform := range platforms {
+		for _, p := range fixed {
+			f, c := e.sweep.gainOver(named("Vanilla", p), platform)
+			faster, cheaper := estimate(e.r, f), estimate(e.r, c)
+			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, p = %d: %s times, %s %%", platform, p, faster, cheaper),
+				Verdict: suite.All(suite.Reaches(upToFaster)(faster), suite.Reaches(upToCheaper)(cheaper)),
+				Reading: fmt.Sprint(platform, p)})
+		}
+	}
+	return out
+}
+
+func othersFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
+	for _, platform := range platforms {
+		for _, rival := range []string{"Orion", "COSE"} {
+			f, c := e.sweep.gainOver(named(rival, fixed[0]), platform)
+			faster, cheaper := estimate(e.r, f), estimate(e.r, c)
+			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, %s: %s times, %s %%", platform, named(rival, fixed[0]), faster, cheaper),
+				Verdict: suite.All(suite.Over(othersFasterLow)(faster), suite.Over(othersCheaperLow)(cheaper)), Reading: platform + rival})
+		}
+	}
+	return out
+}
+
+// aloneFound counts the workflows and limits under which one kind of parallelism alone is cheaper with no more misses.
+func aloneFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
+	w := e.sweep
+	base := find(w.deciders, "StepConf")
+	for _, platform := range platforms {
+		for _, name := range alone()[1:] {
+			d, better, all := find(w.deciders, name), 0, 0
+			for k, x := range w.worlds {
+				if x.platform != platform {
+					continue
+				}
+				for _, factor := range four {
+					f := place(factor)
+					all++
+					if w.estimate(e.r, k, d, f, missed).At <= w.estimate(e.r, k, base, f, missed).At &&
+						suite.Under(1)(estimate(e.r, w.over(k, d, f))) == suite.Holds {
+						better++
+					}
+				}
+			}
+			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, %s: cheaper than StepConf with no more misses under %d of %d limits",
+				platform, name, better, all), Verdict: suite.If(better == 0), Reading: platform + name})
+		}
+	}
+	return out
+}
+
+func optimumFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
+	for k, name := range e.planned.workflows {
+		x := estimate(e.r, e.planned.mean(k, 0))
+		out = append(out, suite.Finding{Text: fmt.Sprintf("%s %s %%", name, x), Verdict: rule(x)})
+	}
+	return out
+}
+
+func decisionsFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
+	w := e.sweep
+	var most table.Estimate
+	for k := range w.worlds {
+		for f := range factors {
+			x := w.estimate(e.r, k, find(w.deciders, "StepConf"), f, decisionShare)
+			if x.High > most.High {
+				most = x
+			}
+		}
+	}
+	return []suite.Finding{{Text: fmt.Sprintf("at most %s %% of the time", most), Verdict: rule(most)}}
+}
+
+func prewarmFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
+	for k, name := range e.warmed.worlds {
+		fall, dearer := e.warmed.fall(k, 1)
+		x, y := estimate(e.r, fall), estimate(e.r, dearer)
+		out = append(out, suite.Finding{Text: fmt.Sprintf("%s %% on %s (%s %% dearer)", x, name, y), Verdict: rule(x),
+			Reading: name.platform})
+	}
+	return out
 }

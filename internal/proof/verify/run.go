@@ -1,19 +1,121 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/internal/proof/pages"
 )
+
+// folders holds the folders of one proof or short run, and the values of the variables in its steps.
+type folders struct {
+	out, tmp string
+	values   map[string]string
+}
+
+// newFolders makes an empty folder for files, and a temporary one.
+func newFolders(out string, needed []proof.Need) (*folders, error) {
+	values := map[string]string{}
+	var missing []string
+	for _, n := range needed {
+		if n.Env == "" {
+			continue
+		}
+		if values[n.Env] = os.Getenv(n.Env); values[n.Env] == "" {
+			missing = append(missing, fmt.Sprintf("%s is not set: %s", n.Env, n.Text))
+		}
+	}
+	if missing != nil {
+		return nil, errors.New(strings.Join(missing, "; "))
+	}
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp("", "stoker-verify-")
+	if err != nil {
+		return nil, err
+	}
+	values["OUT"], values["TMP"] = out, tmp
+	return &folders{out, tmp, values}, nil
+}
+
+func (f *folders) close() error { return os.RemoveAll(f.tmp) }
+
+// replace expands the variables of steps.
+func (f *folders) replace(text string) string {
+	return os.Expand(text, func(name string) string {
+		if v, ok := f.values[name]; ok {
+			return v
+		}
+		return "$" + name // not a variable of steps
+	})
+}
+
+// run runs one step; its output goes to a log.
+func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err error) {
+	var args []string
+	for _, a := range s.Args {
+		args = append(args, f.replace(a))
+	}
+	if s.Unless != "" {
+		if _, err := os.Stat(s.Unless); err == nil {
+			fmt.Fprintf(log, "%s exists: skipped %s\n", s.Unless, strings.Join(args, " "))
+			return nil
+		}
+	}
+	env := []string{"CGO_ENABLED=0", "GOWORK=off", proof.Folder + "=" + f.out}
+	for _, e := range s.Env {
+		env = append(env, f.replace(e))
+	}
+	fmt.Fprintf(log, "$ %s\n", strings.Join(slices.Concat(s.Env, args), " "))
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c.Env, c.Stdout, c.Stderr = append(os.Environ(), env...), log, log
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // runs save before they stop
+	c.WaitDelay = time.Minute
+	var said bytes.Buffer
+	if s.Stdout != "" {
+		c.Stdout = &said
+		defer func() { // results name no folder of this machine
+			text := bytes.ReplaceAll(said.Bytes(), []byte(f.out), []byte("$OUT"))
+			err = errors.Join(err, os.WriteFile(filepath.Join(f.out, s.Stdout), text, 0o666))
+		}()
+	}
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// build builds bin/stoker, which steps run.
+func build(ctx context.Context) error {
+	c := exec.CommandContext(ctx, "make", "build")
+	c.Stdout, c.Stderr = io.Discard, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("make build: %w", err)
+	}
+	return nil
+}
 
 // runAll runs proofs one after another and reports all of them.
 func runAll(ctx context.Context, proofs []proof.Proof) error {
@@ -117,4 +219,93 @@ func currentResult(ctx context.Context) (r proof.Result, err error) {
 	}
 	r.Machine, r.Arch, r.Kernels = fmt.Sprintf("%s, %d cores", v.CPU, v.Cores), v.Arch, v.Engines[0].Kernels
 	return r, nil
+}
+
+// byHand are the files of a result's folder that people write.
+var byHand = []string{"README.md", proof.ShortFile}
+
+// keep copies the files that a proof's row keeps from one folder to another, and removes those kept there before.
+func keep(p proof.Proof, from, to string) error {
+	files, err := matching(from, append([]string{proof.ClaimsFile}, p.Keep...))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	old, err := matching(to, []string{"*", "*/*"})
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if !slices.Contains(byHand, name) {
+			if err := os.Remove(filepath.Join(to, name)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		switch path.Ext(name) {
+		case ".md":
+			b = dropLinks(b, path.Dir(name), files)
+		case ".png":
+			if b, err = chart.CompactPNG(b); err != nil {
+				return fmt.Errorf("%s: %w", filepath.Join(from, name), err)
+			}
+		}
+		if err := os.MkdirAll(filepath.Join(to, path.Dir(name)), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, name), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matching lists the files below a folder that match one of the patterns, sorted, with slashes.
+func matching(dir string, patterns []string) (names []string, err error) {
+	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		for _, p := range patterns {
+			ok, err := path.Match(p, name)
+			if err != nil {
+				return err
+			}
+			if ok {
+				names = append(names, name)
+				break
+			}
+		}
+		return nil
+	})
+	return names, err
+}
+
+var link = regexp.MustCompile(`\]\(([^):#]+)\)`)
+
+// dropLinks removes the lines of a page that show or link files beside it which are not kept.
+func dropLinks(page []byte, dir string, kept []string) []byte {
+	var out []string
+	for _, line := range strings.SplitAfter(string(page), "\n") {
+		ok := true
+		for _, m := range link.FindAllStringSubmatch(line, -1) {
+			ok = ok && (strings.HasPrefix(m[1], "..") || slices.Contains(kept, path.Join(dir, m[1])))
+		}
+		if ok {
+			out = append(out, line)
+		}
+	}
+	return []byte(strings.Join(out, ""))
 }

@@ -1,0 +1,319 @@
+package traces
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// Text is the report for a terminal.
+func Text(r *Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s requests of %s in %s\n", r.Trace, grouped(r.Requests), plural(r.Functions, "function"),
+		length(r.Minutes))
+	if len(r.Missing) > 0 {
+		fmt.Fprintf(&b, "missing: %s\n", strings.Join(r.Missing, ", "))
+	}
+	fmt.Fprintf(&b, "\nrate over time, requests/s by %s, 0 to %s\n%s\n\n", plural(r.perColumn(), "minute"),
+		short(r.columnPeak()), r.spark())
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "mean rate\t%s requests/s\t\n", short(r.Rate))
+	fmt.Fprintf(t, "minutes' rates\t%s · %s · %s · %s\trequests/s: 5th, 50th, 95th and 99th percentile\n", short(r.Rates.P5),
+		short(r.Rates.P50), short(r.Rates.P95), short(r.Rates.P99))
+	fmt.Fprintf(t, "busiest minute\t%s requests/s\t%s, minute %d: %s requests\n", short(r.Busiest.Rate), r.Busiest.At,
+		r.Busiest.Minute, grouped(r.Busiest.Requests))
+	for _, m := range r.Bursts {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, short(m.Value), m.Meaning)
+	}
+	for _, s := range r.Top {
+		of := "the busiest function has"
+		if s.Functions > 1 {
+			of = fmt.Sprintf("the %d busiest have", s.Functions)
+		}
+		fmt.Fprintf(t, "%s\t%.1f %%\tof the requests\n", of, 100*s.Share)
+	}
+	if idle := r.Functions - r.Active; idle > 0 {
+		fmt.Fprintf(t, "functions without a request\t%d\t\n", idle)
+	}
+	t.Flush() // a strings.Builder does not fail
+	if r.Scale != nil {
+		b.WriteString(r.Scale.text(r.Rate))
+	}
+	if r.Stretch != nil {
+		b.WriteString(r.Stretch.text(r.perMinute))
+	}
+	return b.String()
+}
+
+func (s *Scale) text(rate float64) string {
+	out := fmt.Sprintf("\n%s serves about %s %s. The trace as it is (%s requests/s) is a utilisation of %s.\n", s.Env,
+		short(s.Serves), s.Unit, short(rate), short(s.Utilisation))
+	out += fmt.Sprintf("Utilisation %s, %s %s in the mean, follows from %s %s", short(s.Target), short(s.Mean), s.Unit, s.Key,
+		strconv.FormatFloat(s.Value, 'g', -1, 64))
+	if s.Above > 0 {
+		out += fmt.Sprintf("; %.1f %% of the %ss are then above what is served", 100*s.Above, s.Part)
+	}
+	out += ":\n\n "
+	for _, set := range s.Set {
+		out += " --set " + quoted(set)
+	}
+	return out + "\n"
+}
+
+// quoted writes an argument as a shell takes it.
+func quoted(s string) string {
+	if strings.ContainsAny(s, " []*?'\"$&;()") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// columns is the width of the sparkline.
+const columns = 72
+
+// perColumn is the number of minutes in a column of the sparkline.
+func (r *Report) perColumn() int { return max(1, (len(r.perMinute)+columns-1)/columns) }
+
+// columnRates are the mean rates of the sparkline's columns, in requests a second.
+func (r *Report) columnRates() []float64 {
+	var out []float64
+	for from := 0; from < len(r.perMinute); from += r.perColumn() {
+		part := r.perMinute[from:min(from+r.perColumn(), len(r.perMinute))]
+		var sum uint64
+		for _, n := range part {
+			sum += n
+		}
+		out = append(out, float64(sum)/60/float64(len(part)))
+	}
+	return out
+}
+
+func (r *Report) columnPeak() float64 {
+	var peak float64
+	for _, x := range r.columnRates() {
+		peak = max(peak, x)
+	}
+	return peak
+}
+
+// spark draws the rate in one line, from 0 to the highest column.
+func (r *Report) spark() string {
+	levels := []rune("▁▂▃▄▅▆▇█")
+	peak := r.columnPeak()
+	var b strings.Builder
+	for _, x := range r.columnRates() {
+		switch {
+		case x == 0:
+			b.WriteRune(' ')
+		default:
+			b.WriteRune(levels[min(len(levels)-1, int(x/peak*float64(len(levels))))])
+		}
+	}
+	return b.String()
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// length is a number of minutes as days or hours.
+func length(minutes int) string {
+	switch {
+	case minutes%1440 == 0:
+		return plural(minutes/1440, "day")
+	case minutes >= 120:
+		return fmt.Sprintf("%s hours", short(float64(minutes)/60))
+	}
+	return plural(minutes, "minute")
+}
+
+// grouped writes a number with commas between thousands.
+func grouped(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// short writes a number with three digits.
+func short(x float64) string {
+	if x >= 1000 || x == 0 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// Names of the files that Write leaves.
+const (
+	figureName     = "trace"
+	jsonFile       = "trace.json"
+	rateFile       = "rate.csv"
+	functionsFile  = "functions.csv"
+	dispersionFile = "dispersion.csv"
+	stretchFile    = "stretch.csv"
+)
+
+// most is the number of points of a line: a longer trace is drawn by means and ranges of blocks.
+const most = 1440
+
+// Write leaves the report as trace.json in dir, the figure, and its data as CSV beside it.
+func Write(dir string, r *Report) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	data := []struct {
+		name string
+		rows [][]string
+	}{{rateFile, r.rateRows()}, {functionsFile, r.functionRows()}, {dispersionFile, r.dispersionRows()}}
+	if r.Stretch != nil {
+		data = append(data, struct {
+			name string
+			rows [][]string
+		}{stretchFile, r.Stretch.rows(r.perMinute)})
+	}
+	for _, f := range data {
+		if err := table.WriteFile(dir, f.name, f.rows); err != nil {
+			return err
+		}
+	}
+	files, err := r.figure().Save(dir, figureName)
+	if err != nil {
+		return err
+	}
+	r.Figures = files
+	for _, f := range data {
+		r.Figures = append(r.Figures, f.name)
+	}
+	b, err := table.JSON(r)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(durable.OS{}, filepath.Join(dir, jsonFile), b)
+}
+
+func (r *Report) rateRows() [][]string {
+	rows := [][]string{{"minute", "requests", "requests_per_s"}}
+	for m, n := range r.perMinute {
+		rows = append(rows, []string{strconv.Itoa(m), strconv.FormatUint(n, 10), table.Exact(float64(n) / 60)})
+	}
+	return rows
+}
+
+func (r *Report) functionRows() [][]string {
+	rows := [][]string{{"rank", "function", "requests", "share", "share_with_those_before"}}
+	var sum uint64
+	for i, f := range r.functions {
+		sum += f.Total
+		rows = append(rows, []string{strconv.Itoa(i + 1), f.Name, strconv.FormatUint(f.Total, 10),
+			table.Exact(float64(f.Total) / float64(r.Requests)), table.Exact(float64(sum) / float64(r.Requests))})
+	}
+	return rows
+}
+
+// widths are the windows in minutes over which the dispersion is drawn; a trace needs ten of them.
+var widths = []int{1, 2, 5, 10, 20, 30, 60, 120, 240, 480, 1440}
+
+func (r *Report) dispersion() (minutes, index []float64) {
+	for _, w := range widths {
+		if len(r.perMinute) < 10*w {
+			break
+		}
+		minutes = append(minutes, float64(w))
+		index = append(index, workload.Dispersion(r.perMinute, w))
+	}
+	return minutes, index
+}
+
+func (r *Report) dispersionRows() [][]string {
+	rows := [][]string{{"window_minutes", "index_of_dispersion"}}
+	minutes, index := r.dispersion()
+	for i := range minutes {
+		rows = append(rows, []string{table.Exact(minutes[i]), table.Exact(index[i])})
+	}
+	return rows
+}
+
+// figure draws the rate over time, the share of the busiest functions, and the dispersion of counts by window.
+func (r *Report) figure() *chart.Figure {
+	line, flat := chart.Styles(0), chart.Styles(1)
+	over := chart.NewPanel("Rate over time", "time (h)", "requests/s")
+	hours, mean, low, high := r.blocks()
+	if len(r.perMinute) > most {
+		over.Band(line, hours, low, high)
+	}
+	over.Line(line, hours, mean, false)
+	over.Line(flat, []float64{0, float64(r.Minutes) / 60}, []float64{r.Rate, r.Rate}, false)
+	over.RangeY(0, 0)
+
+	share := chart.NewPanel("The busiest functions", "functions, the busiest first", "share of requests")
+	share.LogX()
+	var rank, sum []float64
+	var requests uint64
+	for i, f := range r.functions {
+		requests += f.Total
+		rank, sum = append(rank, float64(i+1)), append(sum, float64(requests)/float64(r.Requests))
+	}
+	share.Line(line, rank, sum, false)
+	share.RangeY(0, 1)
+
+	burst := chart.NewPanel("Index of dispersion: variance over mean", "window (min)", "")
+	burst.LogX()
+	burst.LogY()
+	minutes, index := r.dispersion()
+	burst.Line(line, minutes, index, false)
+	if n := len(minutes); n > 0 {
+		burst.Line(chart.Styles(2), []float64{1, minutes[n-1]}, []float64{1, 1}, false)
+	}
+	key := []chart.Entry{{Text: "trace", Style: line, Line: true}}
+	if len(r.perMinute) > most {
+		key = append(key, chart.Entry{Text: fmt.Sprintf("range within %s", plural(r.block(), "minute")), Style: line, Band: true})
+	}
+	key = append(key, chart.Entry{Text: fmt.Sprintf("mean, %s requests/s", short(r.Rate)), Style: flat, Line: true},
+		chart.Entry{Text: "Poisson process", Style: chart.Styles(2), Line: true})
+	panels, columns := []*chart.Panel{over, share, burst}, 3
+	if r.Stretch != nil {
+		marks := chart.Styles(3)
+		panels, columns = append(panels, r.Stretch.panel(r.perMinute, line, marks)), 2
+		key = append(key, chart.Entry{Text: "low, middle and high minute", Style: marks, Dot: true})
+	}
+	return &chart.Figure{
+		Title: fmt.Sprintf("%s: %d functions, %s requests in %s", r.Trace, r.Functions, grouped(r.Requests), length(r.Minutes)),
+		Key:   key, Panels: panels, Columns: columns, Width: 260 * vg.Points(1), Height: 200 * vg.Points(1),
+	}
+}
+
+// block is the number of minutes that make a point of the line.
+func (r *Report) block() int { return (len(r.perMinute) + most - 1) / most }
+
+// blocks are the points of the line: the middle of each block in hours, and the mean and range of its minutes' rates.
+func (r *Report) blocks() (hours, mean, low, high []float64) {
+	size := r.block()
+	for from := 0; from < len(r.perMinute); from += size {
+		part := r.perMinute[from:min(from+size, len(r.perMinute))]
+		var sum float64
+		least, largest := math.Inf(1), 0.0
+		for _, n := range part {
+			x := float64(n) / 60
+			sum += x
+			least, largest = min(least, x), max(largest, x)
+		}
+		hours = append(hours, (float64(from)+float64(len(part))/2)/60)
+		mean, low, high = append(mean, sum/float64(len(part))), append(low, least), append(high, largest)
+	}
+	return hours, mean, low, high
+}
