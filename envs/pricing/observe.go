@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // What the scheduler of a slot sees of a function, by place.
@@ -37,30 +38,30 @@ const (
 )
 
 var slotFeatures = []envs.Component{
-	{Name: "queue", Unit: "jobs", Doc: "jobs that wait and can still meet their SLA"},
-	{Name: "late", Unit: "jobs", Doc: "jobs that wait and can no longer meet it"},
-	{Name: "arrived", Unit: "jobs", Doc: "jobs that arrived in this slot"},
-	{Name: "estimate", Unit: "jobs/slot", Doc: "forecast of arrivals"},
-	{Name: "violated", Unit: "jobs", Doc: "jobs found too late in this slot"},
-	{Name: "begun", Unit: "jobs", Doc: "jobs that began in the last slot"},
-	{Name: "wait", Unit: "slots", Doc: "how long the first job of the queue has waited"},
-	{Name: "keep-alive", Unit: "vGPUs", Doc: "keep-alive vGPUs of the function"},
-	{Name: "transient", Unit: "vGPUs", Doc: "transient vGPUs of the function"},
-	{Name: "idle keep-alive", Unit: "vGPUs", Doc: "keep-alive ones that are loaded and idle"},
-	{Name: "idle", Unit: "vGPUs", Doc: "transient ones that are loaded and idle"},
-	{Name: "patient", Unit: "vGPUs", Doc: "of these, idle for the configured patience at least"},
-	{Name: "idle since", Unit: "slots", Doc: "how long the longest idle of these has been so"},
-	{Name: "loading", Unit: "vGPUs", Doc: "vGPUs that load the function"},
-	{Name: "warm", Unit: "vGPUs", Doc: "vGPUs that are off and could serve it without a load"},
-	{Name: "off", Unit: "vGPUs", Doc: "vGPUs that are off, whatever they hosted"},
-	{Name: "price", Unit: "per billing unit", Doc: "the tier's price"},
-	{Name: "baseline", Unit: "vGPUs", Doc: "the tier's baseline of keep-alive vGPUs"},
-	{Name: "tier", Doc: "the tier's number, from 0"},
-	{Name: "sla", Unit: "slots", Doc: "slots within which a job of the tier must be done"},
-	{Name: "penalty", Unit: "per job", Doc: "what a violation costs"},
-	{Name: "demand", Unit: "billing units", Doc: "billing units of a job"},
-	{Name: "service", Unit: "slots", Doc: "mean length of a job"},
-	{Name: "left", Unit: "of the window", Doc: "share of the window that is left"},
+	SeesQueue:     {Name: "queue", Unit: "jobs", Doc: "jobs that wait and can still meet their SLA"},
+	SeesLate:      {Name: "late", Unit: "jobs", Doc: "jobs that wait and can no longer meet it"},
+	SeesArrived:   {Name: "arrived", Unit: "jobs", Doc: "jobs that arrived in this slot"},
+	SeesEstimate:  {Name: "estimate", Unit: "jobs/slot", Doc: "forecast of arrivals"},
+	SeesViolated:  {Name: "violated", Unit: "jobs", Doc: "jobs found too late in this slot"},
+	SeesBegun:     {Name: "begun", Unit: "jobs", Doc: "jobs that began in the last slot"},
+	SeesWait:      {Name: "wait", Unit: "slots", Doc: "how long the first job of the queue has waited"},
+	SeesKeep:      {Name: "keep-alive", Unit: "vGPUs", Doc: "keep-alive vGPUs of the function"},
+	SeesTransient: {Name: "transient", Unit: "vGPUs", Doc: "transient vGPUs of the function"},
+	SeesIdleKeep:  {Name: "idle keep-alive", Unit: "vGPUs", Doc: "keep-alive ones that are loaded and idle"},
+	SeesIdle:      {Name: "idle", Unit: "vGPUs", Doc: "transient ones that are loaded and idle"},
+	SeesPatient:   {Name: "patient", Unit: "vGPUs", Doc: "of these, idle for the configured patience at least"},
+	SeesIdleSince: {Name: "idle since", Unit: "slots", Doc: "how long the longest idle of these has been so"},
+	SeesLoading:   {Name: "loading", Unit: "vGPUs", Doc: "vGPUs that load the function"},
+	SeesWarm:      {Name: "warm", Unit: "vGPUs", Doc: "vGPUs that are off and could serve it without a load"},
+	SeesOff:       {Name: "off", Unit: "vGPUs", Doc: "vGPUs that are off, whatever they hosted"},
+	SeesPrice:     {Name: "price", Unit: "per billing unit", Doc: "the tier's price"},
+	SeesBaseline:  {Name: "baseline", Unit: "vGPUs", Doc: "the tier's baseline of keep-alive vGPUs"},
+	SeesTier:      {Name: "tier", Doc: "the tier's number, from 0"},
+	SeesSLA:       {Name: "sla", Unit: "slots", Doc: "slots within which a job of the tier must be done"},
+	SeesPenalty:   {Name: "penalty", Unit: "per job", Doc: "what a violation costs"},
+	SeesDemand:    {Name: "demand", Unit: "billing units", Doc: "billing units of a job"},
+	SeesService:   {Name: "service", Unit: "slots", Doc: "mean length of a job"},
+	SeesLeft:      {Name: "left", Unit: "of the window", Doc: "share of the window that is left"},
 }
 
 // What the scheduler of a slot does for a function, by place: numbers of vGPUs, granted as far as there are.
@@ -74,11 +75,11 @@ const (
 )
 
 var slotActions = []envs.Component{
-	{Name: "warm", Unit: "vGPUs", Doc: "how many to switch on that need no load"},
-	{Name: "cold", Unit: "vGPUs", Doc: "how many to switch on of any that are off"},
-	{Name: "release", Unit: "vGPUs", Doc: "how many idle transient ones to switch off, longest idle first"},
-	{Name: "give", Unit: "vGPUs", Doc: "how many idle keep-alive ones to offer to functions of the same tier"},
-	{Name: "take", Unit: "vGPUs", Doc: "how many of such offers to take"},
+	ActWarm:    {Name: "warm", Unit: "vGPUs", Doc: "how many to switch on that need no load"},
+	ActCold:    {Name: "cold", Unit: "vGPUs", Doc: "how many to switch on of any that are off"},
+	ActRelease: {Name: "release", Unit: "vGPUs", Doc: "how many idle transient ones to switch off, longest idle first"},
+	ActGive:    {Name: "give", Unit: "vGPUs", Doc: "how many idle keep-alive ones to offer to functions of the same tier"},
+	ActTake:    {Name: "take", Unit: "vGPUs", Doc: "how many of such offers to take"},
 }
 
 // newSlotSpec describes the scheduling environment.
@@ -113,6 +114,47 @@ func (c *Config) newMoveSpec() *envs.Spec {
 	return s
 }
 
+// tierFeatures are what the provider sees of a tier.
+var tierFeatures = []envs.Feature[TierMeters]{
+	envs.NewFeature("price", "per billing unit", "price of the tier in the last window",
+		func(t *TierMeters) float32 { return float32(t.Price) }),
+	envs.NewFeature("baseline", "vGPUs", "keep-alive vGPUs of the tier in the last window",
+		func(t *TierMeters) float32 { return float32(t.KeepAlive) }),
+	envs.NewFeature("rate", "jobs/slot", "expected arrivals: the tier's share of the potential load",
+		func(t *TierMeters) float32 { return float32(t.Rate) }),
+	envs.NewFeature("arrived", "jobs", "jobs of the tier that arrived", func(t *TierMeters) float32 { return float32(t.Arrived) }),
+	envs.NewFeature("violated", "jobs", "of these, found too late", func(t *TierMeters) float32 { return float32(t.Violated) }),
+	envs.NewFeature("begun", "jobs", "jobs that began", func(t *TierMeters) float32 { return float32(t.Begun) }),
+	envs.NewFeature("waiting", "jobs", "jobs that wait now", func(t *TierMeters) float32 { return float32(t.Waiting) }),
+}
+
+// windowFeatures are what it sees beside the tiers.
+func (c *Config) windowFeatures() []envs.Feature[Meters] {
+	period := c.Demand.Period
+	day := func(m *Meters) (sin, cos float64) {
+		return portable.Sincos(2 * math.Pi * float64(m.Next%int64(period)) / float64(period))
+	}
+	return []envs.Feature[Meters]{
+		envs.NewFeature("potential", "jobs/slot", "load of which each tier draws its share",
+			func(m *Meters) float32 { return float32(m.Potential) }),
+		envs.NewFeature("sine of day", "", "−1 to 1: the time of day on a circle", func(m *Meters) float32 {
+			sin, _ := day(m)
+			return float32(sin)
+		}),
+		envs.NewFeature("cosine of day", "", "−1 to 1: the time of day on a circle", func(m *Meters) float32 {
+			_, cos := day(m)
+			return float32(cos)
+		}),
+		envs.NewFeature("revenue", "money", "revenue of the last window", func(m *Meters) float32 { return float32(m.Revenue) }),
+		envs.NewFeature("base", "money", "what keep-alive vGPUs cost in it", func(m *Meters) float32 { return float32(m.Base) }),
+		envs.NewFeature("gpu", "money", "what transient vGPUs cost in it", func(m *Meters) float32 { return float32(m.GPU) }),
+		envs.NewFeature("switch", "money", "what switches cost in it", func(m *Meters) float32 { return float32(m.Switch) }),
+		envs.NewFeature("sla", "money", "penalties of violated jobs in it", func(m *Meters) float32 { return float32(m.SLA) }),
+		envs.NewFeature("utilisation", "of vGPUs", "0 to 1: vGPUs in service",
+			func(m *Meters) float32 { return float32(m.Utilisation) }),
+	}
+}
+
 // newPriceSpec describes the pricing environment.
 func (c *Config) newPriceSpec() *envs.Spec {
 	n := len(c.Tiers)
@@ -127,23 +169,11 @@ func (c *Config) newPriceSpec() *envs.Spec {
 		prices = append(prices, of("price", "per billing unit", "price of the tier in the next window"))
 		baselines = append(baselines, of("baseline", "vGPUs", "keep-alive vGPUs of the tier in the next window; baselines "+
 			"that exceed the vGPUs together are projected onto them"))
-		sees = append(sees, of("price", "per billing unit", "price of the tier in the last window"),
-			of("baseline", "vGPUs", "keep-alive vGPUs of the tier in the last window"),
-			of("rate", "jobs/slot", "expected arrivals: the tier's share of the potential load"),
-			of("arrived", "jobs", "jobs of the tier that arrived"), of("violated", "jobs", "of these, found too late"),
-			of("begun", "jobs", "jobs that began"), of("waiting", "jobs", "jobs that wait now"))
+		for _, f := range tierFeatures {
+			sees = append(sees, of(f.Name, f.Unit, f.Doc))
+		}
 	}
-	sees = append(sees, []envs.Component{
-		{Name: "potential", Unit: "jobs/slot", Doc: "load of which each tier draws its share"},
-		{Name: "sine of day", Doc: "−1 to 1: the time of day on a circle"},
-		{Name: "cosine of day", Doc: "−1 to 1: the time of day on a circle"},
-		{Name: "revenue", Unit: "money", Doc: "revenue of the last window"},
-		{Name: "base", Unit: "money", Doc: "what keep-alive vGPUs cost in it"},
-		{Name: "gpu", Unit: "money", Doc: "what transient vGPUs cost in it"},
-		{Name: "switch", Unit: "money", Doc: "what switches cost in it"},
-		{Name: "sla", Unit: "money", Doc: "penalties of violated jobs in it"},
-		{Name: "utilisation", Unit: "of vGPUs", Doc: "0 to 1: vGPUs in service"},
-	}...)
+	sees = append(sees, envs.Components(c.windowFeatures())...)
 	features, units, seen := envs.Columns(sees)
 	actions, actionUnits, decided := envs.Columns(append(prices, baselines...))
 	return &envs.Spec{

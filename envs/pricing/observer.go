@@ -8,16 +8,18 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // Observer makes the observations of a pricing policy from what a provider measures in a window, and prices of what it
 // decides. [Pricing] builds its own by it, so that a policy sees a platform as it saw the simulator. It simulates
 // nothing and opens no workload. It may be used by several goroutines at once.
 type Observer struct {
-	cfg  *Config
-	spec *envs.Spec
+	cfg    *Config
+	spec   *envs.Spec
+	window []envs.Feature[Meters]
 }
+
+func newPriceObserver(c *Config) *Observer { return &Observer{c, c.newPriceSpec(), c.windowFeatures()} }
 
 // NewObserver returns the observer of [ID] with a configuration.
 func NewObserver(c Config) (*Observer, error) {
@@ -27,7 +29,7 @@ func NewObserver(c Config) (*Observer, error) {
 	if c.Acts == ActsMoves {
 		return nil, fmt.Errorf("%s: %w", ID, fieldError("acts", c.Acts, ActsCounts+": moves are for "+SlotsID))
 	}
-	return &Observer{&c, c.newPriceSpec()}, nil
+	return newPriceObserver(&c), nil
 }
 
 // OpenObserver is NewObserver from JSON, which is laid over the environment's defaults: the configuration that the
@@ -70,19 +72,12 @@ func shaped(s *envs.Spec, out *envs.Observation) error {
 
 // write writes the row of the provider.
 func (o *Observer) write(m *Meters, k *envs.KindObservation) {
-	row := k.Values[:0]
+	row := k.Values
 	for i := range m.Tiers {
-		t := &m.Tiers[i]
-		row = append(row, float32(t.Price), float32(t.KeepAlive), float32(t.Rate), float32(t.Arrived), float32(t.Violated),
-			float32(t.Begun), float32(t.Waiting))
+		envs.WriteRow(tierFeatures, &m.Tiers[i], row)
+		row = row[len(tierFeatures):]
 	}
-	period := o.cfg.Demand.Period
-	day := 2 * math.Pi * float64(m.Next%int64(period)) / float64(period)
-	sin, cos := portable.Sincos(day)
-	copy(k.Values[len(row):], []float32{
-		float32(m.Potential), float32(sin), float32(cos), float32(m.Revenue), float32(m.Base), float32(m.GPU),
-		float32(m.Switch), float32(m.SLA), float32(m.Utilisation),
-	})
+	envs.WriteRow(o.window, m, row)
 	k.Active[0] = true
 }
 

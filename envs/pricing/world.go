@@ -85,7 +85,7 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	if o.load, err = openLoad(&o.cfg, o.workload); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
-	o.observer = &Observer{&o.cfg, o.cfg.newPriceSpec()}
+	o.observer = newPriceObserver(&o.cfg)
 	o.slotObserver = newSlotObserver(&o.cfg, o.fn, o.cfg.Acts)
 	o.makeState(buckets(max(longest, int(c.Load)+1)), buckets(ahead+1))
 	o.meter()

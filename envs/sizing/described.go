@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"math"
+	"strings"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
@@ -12,7 +13,7 @@ import (
 // description makes the described features: what each function is, which never changes, and how its load and its
 // measurements compare with what is deployed.
 type description struct {
-	fixed []float32 // per function fixedColumns numbers
+	fixed []float32 // per function the numbers of fixedFeatures
 	runs  []float64 // expected runs of each function in a request
 	most  []float64 // work of each function's largest configuration, in core-seconds a second
 	// response is the time in seconds of a request that waits nowhere, along the longest path, at the largest CPU limits.
@@ -64,24 +65,16 @@ func newDescription(a *app, c *Config) *description {
 		path[f] = max(path[f], t)
 	}
 	places, edges := a.flow.Places()
-	share := func(n int) float64 { return float64(n) / float64(max(1, edges)) }
-	total := 0.0
+	x := fixedRow{top: top, d: d, edges: max(1, edges), longest: longest}
 	for _, n := range d.runs {
-		total += n
+		x.total += n
 	}
+	d.fixed = make([]float32, len(a.laws)*len(fixedFeatures))
 	for f := range a.laws {
-		l, at := &a.laws[f], &places[f]
-		d.most = append(d.most, float64(top.Replicas)*peak(l, float64(top.CPU), l.Fits(float64(top.Memory), top.Concurrency)))
-		time := l.Alone(float64(top.CPU))
-		for _, x := range [...]float64{
-			logOf(l.Work, 0.001), logOf(l.Parallel, tiny), l.Overhead, l.Crowding,
-			l.Memory / float64(top.Memory), l.Idle / float64(top.Memory), logOf(time, 0.001),
-			logOf(d.runs[f], tiny), share(at.Depth), share(at.Distance),
-			portable.Log1p(float64(at.In)), portable.Log1p(float64(at.Out)),
-			path[f] / longest, min(1, float64(d.runs[f]*time)/longest), logOf(total, tiny),
-		} {
-			d.fixed = append(d.fixed, float32(x))
-		}
+		x.law, x.at, x.runs, x.path = &a.laws[f], &places[f], d.runs[f], path[f]
+		x.alone = x.law.Alone(float64(top.CPU))
+		d.most = append(d.most, float64(top.Replicas)*peak(x.law, float64(top.CPU), x.law.Fits(float64(top.Memory), top.Concurrency)))
+		envs.WriteRow(fixedFeatures, &x, d.fixed[f*len(fixedFeatures):])
 	}
 	return d
 }
@@ -116,107 +109,146 @@ func logRatio(x, y, least float64) float64 {
 	return 0
 }
 
-// fixedColumns is the number of columns that never change.
-const fixedColumns = 15
+// fixedRow is what the features of a function that never change are computed from.
+type fixedRow struct {
+	d              *description
+	top            Resources // the largest configuration
+	edges          int       // of the longest path
+	longest, total float64   // seconds of the critical path; expected runs of all functions in a request
+	law            *perfmodel.Law
+	at             *workflow.Place
+	runs           float64 // expected in a request
+	path, alone    float64 // seconds of the longest path through the function, and of a lone request in it
+}
 
-// columns lists the features in the order of observe; unit is that of the load.
-func (d *description) columns(w *flowObserver, unit string) []envs.Component {
-	const ln = "ln"
+const asLn = "ln"
+
+var fixedFeatures = []envs.Feature[fixedRow]{
+	envs.NewFeature("work", "ln core-s", "core-seconds of work in a request",
+		func(x *fixedRow) float32 { return float32(logOf(x.law.Work, 0.001)) }),
+	envs.NewFeature("parallelism", "ln cores", "cores that a request can use",
+		func(x *fixedRow) float32 { return float32(logOf(x.law.Parallel, tiny)) }),
+	envs.NewFeature("overhead", "cores", "CPU limit at which an instance with one request loses half of its CPU",
+		func(x *fixedRow) float32 { return float32(x.law.Overhead) }),
+	envs.NewFeature("crowding", "cores", "what each further request in an instance adds to the overhead",
+		func(x *fixedRow) float32 { return float32(x.law.Crowding) }),
+	envs.NewFeature("request memory", "of the largest limit", "memory that a request holds; 0: no limit by memory",
+		func(x *fixedRow) float32 { return float32(x.law.Memory / float64(x.top.Memory)) }),
+	envs.NewFeature("idle memory", "of the largest limit", "memory of an instance without requests",
+		func(x *fixedRow) float32 { return float32(x.law.Idle / float64(x.top.Memory)) }),
+	envs.NewFeature("fastest", "ln s", "service time of a lone request at the largest CPU limit",
+		func(x *fixedRow) float32 { return float32(logOf(x.alone, 0.001)) }),
+	envs.NewFeature("calls", asLn, "expected runs of the function in a request",
+		func(x *fixedRow) float32 { return float32(logOf(x.runs, tiny)) }),
+	envs.NewFeature("depth", "of the longest path", "0 to 1: edges from the entry",
+		func(x *fixedRow) float32 { return float32(float64(x.at.Depth) / float64(x.edges)) }),
+	envs.NewFeature("distance", "of the longest path", "0 to 1: edges to the end",
+		func(x *fixedRow) float32 { return float32(float64(x.at.Distance) / float64(x.edges)) }),
+	envs.NewFeature("in degree", "ln(1 + edges)", "edges that enter",
+		func(x *fixedRow) float32 { return float32(portable.Log1p(float64(x.at.In))) }),
+	envs.NewFeature("out degree", "ln(1 + edges)", "edges that leave",
+		func(x *fixedRow) float32 { return float32(portable.Log1p(float64(x.at.Out))) }),
+	envs.NewFeature("critical", "of the critical path", "0 to 1: the longest path in seconds through the function; 1: it is on the critical path",
+		func(x *fixedRow) float32 { return float32(x.path / x.longest) }),
+	envs.NewFeature("time share", "of the critical path", "0 to 1: the function's own seconds in a request",
+		func(x *fixedRow) float32 { return float32(min(1, float64(x.runs*x.alone)/x.longest)) }),
+	envs.NewFeature("size", asLn, "expected runs of all functions in a request",
+		func(x *fixedRow) float32 { return float32(logOf(x.total, tiny)) }),
+}
+
+// describedFeatures are the features of a function that change; unit is that of the load.
+func (w *flowObserver) describedFeatures(unit string) []envs.Feature[flowRow] {
 	load := "the last window's load"
 	if w.foreseen() {
 		load = "the load expected in the next window"
 	}
-	var out []envs.Component
-	for _, c := range w.app.rng.describe() {
-		out = append(out, envs.Component{Name: "last " + c.Name, Unit: c.Unit, Doc: "the function's last action; " + c.Doc})
+	out := []envs.Feature[flowRow]{
+		envs.NewFeature("slack", asLn, "latency threshold over the time of a request that waits nowhere, at the largest CPU limits",
+			func(x *flowRow) float32 { return x.slack }),
+		envs.NewFeature("load", "ln "+unit, load, func(x *flowRow) float32 { return x.logLoad }),
+		envs.NewFeature("demand", asLn, "work that "+load+" brings, over what the largest configuration does",
+			func(x *flowRow) float32 { return float32(logRatio(x.work, x.o.described.most[x.f], 0.001)) }),
+		envs.NewFeature("utilisation", asLn, "work that "+load+" brings, over what the deployed instances do at most",
+			func(x *flowRow) float32 { return float32(logRatio(x.work, x.does(), tiny)) }),
+		envs.NewFeature("trend", asLn, "requests of "+load+", over those of the window before; 1 is added to both",
+			func(x *flowRow) float32 { return x.fast }),
+		envs.NewFeature("slow trend", asLn, "the same over an exponential mean of the windows before, about five",
+			func(x *flowRow) float32 { return x.slow }),
+		envs.NewFeature("cpu share", "of the limit", "CPU that an instance used, the mean of the instances",
+			func(x *flowRow) float32 { return float32(x.cpu * 10 / x.limit) }),
+		envs.NewFeature("throttling", "ln(1 + ratio)", "CPU that an instance wanted beyond its limit, over the limit",
+			func(x *flowRow) float32 { return float32(portable.Log1p(x.throttled / x.limit)) }),
+		envs.NewFeature("memory share", "of the limit", "0 to 1: memory that the instances used",
+			func(x *flowRow) float32 { return float32(x.memory / 100) }),
+		envs.NewFeature("places taken", asLn, "requests at the function over its places, replicas × concurrency", func(x *flowRow) float32 {
+			return float32(logRatio(x.at.Inside, float64(x.deployed.Replicas*x.deployed.Concurrency), tiny))
+		}),
+		envs.NewFeature("turned away", asLn, "share of the requests that the function refused, 0.001 at least",
+			func(x *flowRow) float32 { return float32(logOf(x.at.Rejected, 0.001)) }),
+		envs.NewFeature("p75 slowdown", asLn, "75th percentile of the function's latency over a lone request's at its CPU limit",
+			func(x *flowRow) float32 { return float32(slowdown(x.at.P75, x.alone)) }),
+		envs.NewFeature("p95 slowdown", asLn, "the same of the 95th percentile",
+			func(x *flowRow) float32 { return float32(slowdown(x.at.P95, x.alone)) }),
+		envs.NewFeature("p95 share", asLn, "95th percentile of the function's latency over the workflow's latency threshold",
+			func(x *flowRow) float32 { return float32(logRatio(x.at.P95, x.qos.Latency, tiny)) }),
+		envs.NewFeature("latency", asLn, "the workflow's mean latency over its threshold, 0.1 to 10",
+			func(x *flowRow) float32 { return x.latency }),
+		envs.NewFeature("success", "of the threshold", "the workflow's share of successes over its threshold, at most 2; with users the smaller "+
+			"of this and of their number over its threshold", func(x *flowRow) float32 { return x.success }),
+		envs.NewFeature("machines", "of all machines", "CPU or memory that the last configuration of all functions asks for, the larger; "+
+			"beyond 1 it is refused", func(x *flowRow) float32 { return x.machines }),
 	}
-	out = append(out, []envs.Component{
-		{Name: "work", Unit: "ln core-s", Doc: "core-seconds of work in a request"},
-		{Name: "parallelism", Unit: "ln cores", Doc: "cores that a request can use"},
-		{Name: "overhead", Unit: "cores", Doc: "CPU limit at which an instance with one request loses half of its CPU"},
-		{Name: "crowding", Unit: "cores", Doc: "what each further request in an instance adds to the overhead"},
-		{Name: "request memory", Unit: "of the largest limit", Doc: "memory that a request holds; 0: no limit by memory"},
-		{Name: "idle memory", Unit: "of the largest limit", Doc: "memory of an instance without requests"},
-		{Name: "fastest", Unit: "ln s", Doc: "service time of a lone request at the largest CPU limit"},
-		{Name: "calls", Unit: ln, Doc: "expected runs of the function in a request"},
-		{Name: "depth", Unit: "of the longest path", Doc: "0 to 1: edges from the entry"},
-		{Name: "distance", Unit: "of the longest path", Doc: "0 to 1: edges to the end"},
-		{Name: "in degree", Unit: "ln(1 + edges)", Doc: "edges that enter"},
-		{Name: "out degree", Unit: "ln(1 + edges)", Doc: "edges that leave"},
-		{Name: "critical", Unit: "of the critical path", Doc: "0 to 1: the longest path in seconds through the function; 1: it " +
-			"is on the critical path"},
-		{Name: "time share", Unit: "of the critical path", Doc: "0 to 1: the function's own seconds in a request"},
-		{Name: "size", Unit: ln, Doc: "expected runs of all functions in a request"},
-		{Name: "slack", Unit: ln, Doc: "latency threshold over the time of a request that waits nowhere, at the largest CPU " +
-			"limits"},
-		{Name: "load", Unit: "ln " + unit, Doc: load},
-		{Name: "demand", Unit: ln, Doc: "work that " + load + " brings, over what the largest configuration does"},
-		{Name: "utilisation", Unit: ln, Doc: "work that " + load + " brings, over what the deployed instances do at " +
-			"most"},
-		{Name: "trend", Unit: ln, Doc: "requests of " + load + ", over those of the window before; 1 is added to both"},
-		{Name: "slow trend", Unit: ln, Doc: "the same over an exponential mean of the windows before, about five"},
-		{Name: "cpu share", Unit: "of the limit", Doc: "CPU that an instance used, the mean of the instances"},
-		{Name: "throttling", Unit: "ln(1 + ratio)", Doc: "CPU that an instance wanted beyond its limit, over the limit"},
-		{Name: "memory share", Unit: "of the limit", Doc: "0 to 1: memory that the instances used"},
-		{Name: "places taken", Unit: ln, Doc: "requests at the function over its places, replicas × concurrency"},
-		{Name: "turned away", Unit: ln, Doc: "share of the requests that the function refused, 0.001 at least"},
-		{Name: "p75 slowdown", Unit: ln, Doc: "75th percentile of the function's latency over a lone request's at its CPU limit"},
-		{Name: "p95 slowdown", Unit: ln, Doc: "the same of the 95th percentile"},
-		{Name: "p95 share", Unit: ln, Doc: "95th percentile of the function's latency over the workflow's latency threshold"},
-		{Name: "latency", Unit: ln, Doc: "the workflow's mean latency over its threshold, 0.1 to 10"},
-		{Name: "success", Unit: "of the threshold", Doc: "the workflow's share of successes over its threshold, at most 2; with " +
-			"users the smaller of this and of their number over its threshold"},
-		{Name: "machines", Unit: "of all machines", Doc: "CPU or memory that the last configuration of all functions asks " +
-			"for, the larger; beyond 1 it is refused"},
-	}...)
 	if len(w.cfg.Reward.Dial) > 0 {
-		out = append(out, envs.Component{Name: "dial", Unit: ln, Doc: "what a window that keeps the QoS earns in this episode"})
-	}
-	for i := range out {
-		if u := out[i].Unit; u == ln || len(u) > 2 && u[:3] == "ln " {
-			out[i].Doc += "; natural logarithm"
-		}
+		out = append(out, envs.NewFeature("dial", asLn, "what a window that keeps the QoS earns in this episode",
+			func(x *flowRow) float32 { return x.dial }))
 	}
 	return out
 }
 
-// observe writes the features of all functions after the last window.
-func (d *description) observe(w *flowObserver, m *Meters, values []float32) {
-	q := w.cfg.thresholds(w.app, w.usersOf(m))
+// inLn says of logarithms that they are natural ones.
+func inLn(all []envs.Component) []envs.Component {
+	for i := range all {
+		if u := all[i].Unit; u == asLn || strings.HasPrefix(u, "ln ") {
+			all[i].Doc += "; natural logarithm"
+		}
+	}
+	return all
+}
+
+// describe computes what the described features of all functions share.
+func (x *flowRow) describe() {
+	w, m, d := x.o, x.m, x.o.described
+	x.qos = w.cfg.thresholds(w.app, w.usersOf(m))
 	load, began, before, slow := w.loads(m)
-	latency, success := logOf(m.Latency/q.Latency, 0.1), w.successRatio(m, &q)
 	var cores, memory float64
 	for f := range m.Functions {
 		m.Functions[f].Asked.add(&cores, &memory)
 	}
-	machines := max(cores/d.cores, memory/d.memory)
-	slack, shown := logRatio(q.Latency, d.response, tiny), logOf(load, tiny)
-	fast, slowly := portable.Log((1+began)/(1+before)), portable.Log((1+began)/(1+slow))
-	rate := began / Window.Seconds()
+	x.latency, x.success = float32(logOf(m.Latency/x.qos.Latency, 0.1)), float32(w.successRatio(m, &x.qos))
+	x.machines = float32(max(cores/d.cores, memory/d.memory))
+	x.slack, x.logLoad = float32(logRatio(x.qos.Latency, d.response, tiny)), float32(logOf(load, tiny))
+	x.fast, x.slow = float32(portable.Log((1+began)/(1+before))), float32(portable.Log((1+began)/(1+slow)))
+	x.rate = began / Window.Seconds()
 	dial := m.Dial
 	if one := w.cfg.Reward.Dial; len(one) == 1 && dial == 0 {
 		dial = one[0]
 	}
-	row := values[:0]
-	for f := range m.Functions {
-		x, l, z := &m.Functions[f], &w.app.laws[f], m.Functions[f].Deployed.Resources()
-		limit := max(1, float64(z.CPU))
-		held := l.Fits(float64(z.Memory), z.Concurrency)
-		work := float64(float64(rate*d.runs[f]) * l.Work)
-		alone := l.Alone(limit)
-		cpu, throttled, used, _ := x.means()
-		row = w.action(x, row)
-		row = append(row, d.fixed[f*fixedColumns:(f+1)*fixedColumns]...)
-		row = append(row, float32(slack), float32(shown), float32(logRatio(work, d.most[f], 0.001)),
-			float32(logRatio(work, float64(float64(z.Replicas)*peak(l, limit, held)), tiny)), float32(fast), float32(slowly))
-		row = append(row, float32(cpu*10/limit), float32(portable.Log1p(throttled/limit)), float32(used/100),
-			float32(logRatio(x.Inside, float64(z.Replicas*z.Concurrency), tiny)), float32(logOf(x.Rejected, 0.001)),
-			float32(slowdown(x.P75, alone)), float32(slowdown(x.P95, alone)), float32(logRatio(x.P95, q.Latency, tiny)),
-			float32(latency), float32(success), float32(machines))
-		if len(w.cfg.Reward.Dial) > 0 {
-			row = append(row, float32(portable.Log(dial)))
-		}
+	if dial > 0 {
+		x.dial = float32(portable.Log(dial))
 	}
+}
+
+// describeFunction computes what the described features of a function share.
+func (x *flowRow) describeFunction() {
+	x.law, x.deployed = &x.o.app.laws[x.f], x.at.Deployed.Resources()
+	x.limit = max(1, float64(x.deployed.CPU))
+	x.work = float64(float64(x.rate*x.o.described.runs[x.f]) * x.law.Work)
+	x.alone = x.law.Alone(x.limit)
+}
+
+// does is the work that the deployed instances do at most, in core-seconds a second.
+func (x *flowRow) does() float64 {
+	return float64(float64(x.deployed.Replicas) * peak(x.law, x.limit, x.law.Fits(float64(x.deployed.Memory), x.deployed.Concurrency)))
 }
 
 // slowdown is ln(latency/alone); 0 where no visit ended.

@@ -3,9 +3,11 @@ package sizing
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
@@ -113,6 +115,8 @@ type flowObserver struct {
 	users bool // closed-loop users bring the load
 	// described makes the described features; nil with the other sets.
 	described *description
+	features  []envs.Feature[flowRow]
+	rows      sync.Pool // of *flowRow
 	spec      *envs.Spec
 }
 
@@ -124,7 +128,7 @@ func newFlowObserver(id string, c Config, users bool) (*flowObserver, error) {
 	if !users && len(c.Users) > 0 {
 		return nil, bounds.Errorf("users", "is %v, want none: the workload has no closed-loop users", c.Users)
 	}
-	w := &flowObserver{id: id, cfg: &c, app: a, users: users}
+	w := &flowObserver{id: id, cfg: &c, app: a, users: users, rows: sync.Pool{New: func() any { return new(flowRow) }}}
 	if c.Features == Described {
 		w.described = newDescription(a, &c)
 	}
@@ -164,43 +168,60 @@ func (w *flowObserver) check(m *Meters) error {
 	return nil
 }
 
+// flowRow is what the features of a function are computed from.
+type flowRow struct {
+	o *flowObserver
+	m *Meters
+	// Of the workflow.
+	load, now, before                                            float64 // in users or requests a second: what agents see, of the last window, of the one before
+	qos                                                          QoS     // this and what follows serve described features alone
+	rate                                                         float64 // requests a second under the load
+	slack, logLoad, fast, slow, latency, success, machines, dial float32
+	// Of the function f.
+	f                               int
+	at                              *FunctionMeters
+	cpu, throttled, memory, network float64 // means of its instances
+	law                             *perfmodel.Law
+	deployed                        Resources
+	limit, work, alone              float64 // millicores; core-seconds a second under the load; seconds of a lone request
+}
+
 // write writes the rows of all functions.
 func (w *flowObserver) write(m *Meters, values []float32, active []bool) {
-	for f := range active {
-		active[f] = true
-	}
+	x := w.rows.Get().(*flowRow)
+	defer w.rows.Put(x)
+	x.o, x.m, x.load, x.now, x.before = w, m, w.load(m), w.measured(m), w.before(m)
+	fixed := 0
 	if w.described != nil {
-		w.described.observe(w, m, values)
-		return
+		fixed = len(fixedFeatures)
+		x.describe()
 	}
-	row, shown := values[:0], w.load(m)
-	now, before := w.measured(m), w.before(m)
+	n := w.app.rng.Components()
+	width := n + fixed + len(w.features)
 	for f := range m.Functions {
-		x := &m.Functions[f]
-		row = w.action(x, row)
-		cpu, throttled, memory, network := x.means()
-		row = append(row, float32(cpu), float32(throttled), float32(memory), float32(network), float32(x.P75), float32(x.P95),
-			float32(shown))
-		if w.cfg.Features == ExtendedFeatures {
-			row = append(row, float32(now-before), float32(x.Rejected), float32(x.Inside), float32(m.Latency),
-				float32(m.Success))
+		active[f] = true
+		row := values[f*width : (f+1)*width]
+		x.f, x.at = f, &m.Functions[f]
+		w.action(x.at, row[:n])
+		x.cpu, x.throttled, x.memory, x.network = x.at.means()
+		if w.described != nil {
+			copy(row[n:], w.described.fixed[f*fixed:(f+1)*fixed])
+			x.describeFunction()
 		}
+		envs.WriteRow(w.features, x, row[n+fixed:])
 	}
 }
 
-// action appends a function's last action.
-func (w *flowObserver) action(x *FunctionMeters, row []float32) []float32 {
-	n := w.app.rng.Components()
-	if len(x.Action) > 0 {
-		return append(row, x.Action...)
+// action writes a function's last action.
+func (w *flowObserver) action(x *FunctionMeters, row []float32) {
+	switch {
+	case len(x.Action) > 0:
+		copy(row, x.Action)
+	case x.Asked != (Settings{}):
+		w.app.rng.Encode(x.Asked.Resources(), row)
+	default:
+		w.initial(row)
 	}
-	row = row[:len(row)+n]
-	if at := row[len(row)-n:]; x.Asked != (Settings{}) {
-		w.app.rng.Encode(x.Asked.Resources(), at)
-	} else {
-		w.initial(at)
-	}
-	return row
 }
 
 // initial writes the action that stands for a function before the first decision.
@@ -254,11 +275,19 @@ func (w *flowObserver) newSpec() *envs.Spec {
 		choose = "CPU, memory and replicas"
 	}
 	decided := a.rng.describe()
-	columns := w.describeFeatures(decided, unit)
-	if w.described != nil {
-		columns = w.described.columns(w, unit)
+	var sees []envs.Component
+	for _, c := range decided {
+		sees = append(sees, envs.Component{Name: "last " + c.Name, Unit: c.Unit, Doc: "the function's last action; " + c.Doc})
 	}
-	features, units, seen := envs.Columns(columns)
+	if w.features = w.plainFeatures(unit); w.described != nil {
+		w.features = w.describedFeatures(unit)
+		sees = append(sees, envs.Components(fixedFeatures)...)
+	}
+	sees = append(sees, envs.Components(w.features)...)
+	if w.described != nil {
+		sees = inLn(sees)
+	}
+	features, units, seen := envs.Columns(sees)
 	scale := "Numbers are of the last window; they are not scaled."
 	if w.described != nil {
 		scale = "The columns are the same for every workflow."
@@ -283,36 +312,38 @@ func (w *flowObserver) newSpec() *envs.Spec {
 	}
 }
 
-// describeFeatures lists what a function sees; load is the unit of the load.
-func (w *flowObserver) describeFeatures(decided []envs.Component, load string) []envs.Component {
-	var out []envs.Component
-	for _, c := range decided {
-		out = append(out, envs.Component{Name: "last " + c.Name, Unit: c.Unit,
-			Doc: "the function's last action; " + c.Doc})
-	}
+// plainFeatures are the measurements as they are; load is the unit of the load.
+func (w *flowObserver) plainFeatures(load string) []envs.Feature[flowRow] {
 	shown := "load of the last window"
 	if w.foreseen() {
 		shown = "load expected in the next window"
 	}
-	out = append(out, []envs.Component{
-		{Name: "cpu used", Unit: "% of a core", Doc: "CPU that an instance used, the mean of the instances"},
-		{Name: "throttled", Unit: "millicores", Doc: "CPU that an instance wanted beyond its limit, the mean"},
-		{Name: "memory used", Unit: "% of the limit", Doc: "memory that the instances used"},
-		{Name: "network", Unit: "bytes/s", Doc: "payload that an instance received, the mean"},
-		{Name: "p75", Unit: "s", Doc: "75th percentile of the function's latency"},
-		{Name: "p95", Unit: "s", Doc: "95th percentile of the function's latency"},
-		{Name: "load", Unit: load, Doc: shown},
-	}...)
-	if w.cfg.Features == ExtendedFeatures {
-		out = append(out, []envs.Component{
-			{Name: "load change", Unit: load, Doc: "load of the last window less that of the window before"},
-			{Name: "rejected", Unit: "of requests", Doc: "0 to 1: requests that the function turned away"},
-			{Name: "inside", Unit: "requests", Doc: "requests at the function"},
-			{Name: "latency", Unit: "s", Doc: "mean end-to-end latency of the workflow's successes"},
-			{Name: "success", Unit: "of requests", Doc: "0 to 1: successes among the workflow's requests that ended"},
-		}...)
+	out := []envs.Feature[flowRow]{
+		envs.NewFeature("cpu used", "% of a core", "CPU that an instance used, the mean of the instances",
+			func(x *flowRow) float32 { return float32(x.cpu) }),
+		envs.NewFeature("throttled", "millicores", "CPU that an instance wanted beyond its limit, the mean",
+			func(x *flowRow) float32 { return float32(x.throttled) }),
+		envs.NewFeature("memory used", "% of the limit", "memory that the instances used", func(x *flowRow) float32 { return float32(x.memory) }),
+		envs.NewFeature("network", "bytes/s", "payload that an instance received, the mean",
+			func(x *flowRow) float32 { return float32(x.network) }),
+		envs.NewFeature("p75", "s", "75th percentile of the function's latency", func(x *flowRow) float32 { return float32(x.at.P75) }),
+		envs.NewFeature("p95", "s", "95th percentile of the function's latency", func(x *flowRow) float32 { return float32(x.at.P95) }),
+		envs.NewFeature("load", load, shown, func(x *flowRow) float32 { return float32(x.load) }),
 	}
-	return out
+	if w.cfg.Features != ExtendedFeatures {
+		return out
+	}
+	return append(out, []envs.Feature[flowRow]{
+		envs.NewFeature("load change", load, "load of the last window less that of the window before",
+			func(x *flowRow) float32 { return float32(x.now - x.before) }),
+		envs.NewFeature("rejected", "of requests", "0 to 1: requests that the function turned away",
+			func(x *flowRow) float32 { return float32(x.at.Rejected) }),
+		envs.NewFeature("inside", "requests", "requests at the function", func(x *flowRow) float32 { return float32(x.at.Inside) }),
+		envs.NewFeature("latency", "s", "mean end-to-end latency of the workflow's successes",
+			func(x *flowRow) float32 { return float32(x.m.Latency) }),
+		envs.NewFeature("success", "of requests", "0 to 1: successes among the workflow's requests that ended",
+			func(x *flowRow) float32 { return float32(x.m.Success) }),
+	}...)
 }
 
 // info lists what a step reports, in the order of the places in type report; load says what its load is.

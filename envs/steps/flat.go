@@ -50,9 +50,9 @@ func NewFlat(c EnvConfig, with Given) (*Flat, error) {
 		return nil, err
 	}
 	e := &Flat{Game: *g}
-	columns := requestFeatures()
-	e.first, e.step = len(columns), make([]float32, len(stepFeatures()))
-	for _, x := range stepFeatures()[stateFeatures:] { // the state of the step to decide is known
+	columns := envs.Components(requestFeatures)
+	e.first, e.step = len(columns), make([]float32, len(stepFeatures))
+	for _, x := range envs.Components(stepFeatures)[stateFeatures:] { // the state of the step to decide is known
 		x.Name = "step " + x.Name
 		columns = append(columns, x)
 	}
@@ -145,10 +145,9 @@ func (e *Flat) see(obs *envs.Observation) {
 	s, at, m := e.NextStep(), e.Moment(), e.Model()
 	plan := e.offers()
 	x := k.Values
-	e.requestRow(x)
+	e.view.requestRow(&e.Game, x)
 	x = x[e.first:]
-	clear(e.step)
-	e.stepRow(s, e.step)
+	e.view.stepRow(&e.Game, s, e.step)
 	x = x[copy(x, e.step[stateFeatures:]):]
 	x[0] = float32(plan) / (numLevels - 1)
 	x = x[1:]

@@ -25,6 +25,9 @@ type view struct {
 	outlook   Outlook
 	of        *Model // that the outlook is of
 	prospects []Prospect
+	request   seenRequest
+	step      seenStep
+	option    seenOption
 }
 
 const (
@@ -56,68 +59,133 @@ func flag(b bool) float32 {
 	return 0
 }
 
-func requestFeatures() []envs.Component {
-	return []envs.Component{
-		{Name: "left", Unit: ofSLO, Doc: "time left"},
-		{Name: "slo", Unit: asMore, Doc: "the SLO over the fastest time, less 1"},
-		{Name: "miss", Unit: "of the workflow's unit of price, as ln(1+x)/4", Doc: "price of a miss"},
-		{Name: "spent", Unit: ofUnit, Doc: "price so far"},
-		{Name: "to spend", Unit: ofUnit, Doc: "price of what is not decided, each step with its option of the least price times time"},
-		{Name: "slack", Unit: ofSLO, Doc: "time left beyond the longest path from here at P90, with these options"},
-		{Name: "most slack", Unit: ofSLO, Doc: "the same with the fastest options"},
-		{Name: "decided", Unit: "share", Doc: "steps that are decided or skipped"},
-		{Name: "steps", Unit: "as n/(n+8)", Doc: "steps"},
-		{Name: "ready", Unit: "as n/(n+1)", Doc: "steps that are to be decided at this moment, beyond the first"},
-		{Name: "running", Unit: "as n/(n+1)", Doc: "steps that are running"},
-		{Name: "waits", Unit: ofSLO, Doc: "the longest that is left of running steps and what follows them, at P90"},
-	}
+// seenRequest is what the features of a request are computed from.
+type seenRequest struct {
+	at                         *Moment
+	m                          *Model
+	left, unit                 float64 // seconds, USD
+	toSpend                    float64 // USD of what is not decided
+	path, quick, waits         float64 // seconds of the longest paths from here
+	decided, steps, inProgress int
 }
 
-func stepFeatures() []envs.Component {
-	return []envs.Component{
-		{Name: "waiting", Doc: "1 where what it waits for has not ended"},
-		{Name: "ready", Doc: "1 where it is to be decided at this moment"},
-		{Name: "running", Doc: "1 where it is running"},
-		{Name: "done", Doc: "1 where it has ended"},
-		{Name: "next", Doc: "1 where it is the one to decide"},
-		{Name: "tasks", Unit: asLog, Doc: "its tasks"},
-		{Name: "p50", Unit: ofSLO, Doc: "median of its time; of a running step what is left of it"},
-		{Name: "p90", Unit: ofSLO, Doc: "the same of the 90th percentile"},
-		{Name: "price", Unit: ofUnit, Doc: "its price; before it is decided, that of its option of the least price times time"},
-		{Name: "fastest", Unit: ofSLO, Doc: "P90 of its fastest option"},
-		{Name: "dearest", Unit: byUnit, Doc: "price of its fastest option above that of its cheapest one"},
-		{Name: "slack", Unit: ofSLO, Doc: "time left beyond it and what follows it, at P90"},
-		{Name: "warm", Unit: "as n/(n+8)", Doc: "idle warm instances of all sizes"},
-		{Name: "runs", Unit: "probability", Doc: "how likely it is to run, before the request begins"},
-	}
+var requestFeatures = []envs.Feature[seenRequest]{
+	envs.NewFeature("left", ofSLO, "time left", func(x *seenRequest) float32 { return within(x.left / x.at.SLO) }),
+	envs.NewFeature("slo", asMore, "the SLO over the fastest time, less 1",
+		func(x *seenRequest) float32 { return wide(max(x.at.SLO/x.m.Fastest-1, 0)) }),
+	envs.NewFeature("miss", "of the workflow's unit of price, as ln(1+x)/4", "price of a miss",
+		func(x *seenRequest) float32 { return high(x.at.Miss / x.unit) }),
+	envs.NewFeature("spent", ofUnit, "price so far", func(x *seenRequest) float32 { return within(x.at.Spent / x.unit) }),
+	envs.NewFeature("to spend", ofUnit, "price of what is not decided, each step with its option of the least price times time",
+		func(x *seenRequest) float32 { return within(x.toSpend / x.unit) }),
+	envs.NewFeature("slack", ofSLO, "time left beyond the longest path from here at P90, with these options",
+		func(x *seenRequest) float32 { return within((x.left - x.path) / x.at.SLO) }),
+	envs.NewFeature("most slack", ofSLO, "the same with the fastest options",
+		func(x *seenRequest) float32 { return within((x.left - x.quick) / x.at.SLO) }),
+	envs.NewFeature("decided", "share", "steps that are decided or skipped",
+		func(x *seenRequest) float32 { return float32(x.decided) / float32(x.steps) }),
+	envs.NewFeature("steps", "as n/(n+8)", "steps", func(x *seenRequest) float32 { return float32(x.steps) / float32(x.steps+8) }),
+	envs.NewFeature("ready", "as n/(n+1)", "steps that are to be decided at this moment, beyond the first",
+		func(x *seenRequest) float32 { return wide(float64(max(len(x.at.Ready)-1, 0))) }),
+	envs.NewFeature("running", "as n/(n+1)", "steps that are running",
+		func(x *seenRequest) float32 { return wide(float64(x.inProgress)) }),
+	envs.NewFeature("waits", ofSLO, "the longest that is left of running steps and what follows them, at P90",
+		func(x *seenRequest) float32 { return within(x.waits / x.at.SLO) }),
 }
 
-func optionFeatures() []envs.Component {
-	return []envs.Component{
-		{Name: "p50", Unit: "of the time left", Doc: "median of the step's time, warm instances left out of account"},
-		{Name: "p90", Unit: "of the time left", Doc: "the 90th percentile of it"},
-		{Name: "price", Unit: byUnit, Doc: "the step's price"},
-		{Name: "dearer", Unit: asRatio, Doc: "its price above that of the option of the least price times time, over the unit of price"},
-		{Name: "slack", Unit: ofSLO, Doc: "time left beyond the step and what follows it, at P90; the rest with the options of the " +
-			"least price times time"},
-		{Name: "most slack", Unit: ofSLO, Doc: "the same, the rest with the fastest options"},
-		{Name: "share", Unit: asMore, Doc: "its P90 over the step's fair share of the time left (StepConf, eq. 14)"},
-		{Name: "prospect", Unit: asRatio, Doc: "expected price of the option, the rest and a miss, above the least of all options, over " +
-			"the unit of price"},
-		{Name: "least", Doc: "1 where that is the least"},
-		{Name: "late", Unit: "probability", Doc: "that the request ends late, with the plan for the rest of that expectation"},
-		{Name: "spare", Unit: ofSLO, Doc: "time left in the mean, with that plan"},
-		{Name: "memory", Unit: "as ln(1+x)/4 of GB", Doc: "memory of an instance"},
-		{Name: "instances", Unit: asLog, Doc: "instances"},
-		{Name: "processes", Unit: asLog, Doc: "processes of an instance"},
-		{Name: "warm", Unit: "share", Doc: "of its instances that are found warm"},
-	}
+// seenStep is what the features of a step are computed from.
+type seenStep struct {
+	at         *Moment
+	m          *Model
+	s          int
+	state      State
+	next       bool
+	o          *Option
+	options    []Option
+	left, unit float64 // seconds, USD
+	best       float64 // seconds of it and what follows it, at P90, with the options of the least price times time
+	p50, p90   float64 // seconds that are left of it; 0 where it has ended
+	warm       int
+}
+
+func (x *seenStep) ended() bool { return x.state == Done || x.state == Skipped }
+
+var stepFeatures = []envs.Feature[seenStep]{
+	envs.NewFeature("waiting", "", "1 where what it waits for has not ended", func(x *seenStep) float32 { return flag(x.state == Waiting) }),
+	envs.NewFeature("ready", "", "1 where it is to be decided at this moment", func(x *seenStep) float32 { return flag(x.state == Ready) }),
+	envs.NewFeature("running", "", "1 where it is running", func(x *seenStep) float32 { return flag(x.state == Running) }),
+	envs.NewFeature("done", "", "1 where it has ended", func(x *seenStep) float32 { return flag(x.state == Done) }),
+	envs.NewFeature("next", "", "1 where it is the one to decide", func(x *seenStep) float32 { return flag(x.next) }),
+	envs.NewFeature("tasks", asLog, "its tasks", func(x *seenStep) float32 { return high(float64(x.m.Steps[x.s].Tasks)) }),
+	envs.NewFeature("p50", ofSLO, "median of its time; of a running step what is left of it",
+		func(x *seenStep) float32 { return within(x.p50 / x.at.SLO) }),
+	envs.NewFeature("p90", ofSLO, "the same of the 90th percentile", func(x *seenStep) float32 { return within(x.p90 / x.at.SLO) }),
+	envs.NewFeature("price", ofUnit, "its price; before it is decided, that of its option of the least price times time",
+		func(x *seenStep) float32 { return within(x.o.USD / x.unit) }),
+	envs.NewFeature("fastest", ofSLO, "P90 of its fastest option", func(x *seenStep) float32 { return within(x.options[0].P90 / x.at.SLO) }),
+	envs.NewFeature("dearest", byUnit, "price of its fastest option above that of its cheapest one",
+		func(x *seenStep) float32 { return wide((x.options[0].USD - x.options[len(x.options)-1].USD) / x.unit) }),
+	envs.NewFeature("slack", ofSLO, "time left beyond it and what follows it, at P90", func(x *seenStep) float32 {
+		if x.ended() {
+			return 0
+		}
+		return within((x.left - x.p90 - x.best + x.options[x.m.Best[x.s]].P90) / x.at.SLO)
+	}),
+	envs.NewFeature("warm", "as n/(n+8)", "idle warm instances of all sizes",
+		func(x *seenStep) float32 { return float32(x.warm) / float32(x.warm+8) }),
+	envs.NewFeature("runs", "probability", "how likely it is to run, before the request begins",
+		func(x *seenStep) float32 { return float32(x.m.Runs[x.s]) }),
+}
+
+// seenOption is what the features of an option are computed from.
+type seenOption struct {
+	at             *Moment
+	m              *Model
+	s              int
+	o, cheap       *Option // it, and the one of the least price times time
+	prospect       *Prospect
+	least          float64 // price of the best prospect
+	left, over     float64 // seconds; a little at least
+	unit           float64 // USD
+	best, quickest float64 // seconds of the step and what follows it, with options of the least price times time, and the fastest
+	warm           int
+}
+
+var optionFeatures = []envs.Feature[seenOption]{
+	envs.NewFeature("p50", "of the time left", "median of the step's time, warm instances left out of account",
+		func(x *seenOption) float32 { return within(x.o.P50 / x.over) }),
+	envs.NewFeature("p90", "of the time left", "the 90th percentile of it", func(x *seenOption) float32 { return within(x.o.P90 / x.over) }),
+	envs.NewFeature("price", byUnit, "the step's price", func(x *seenOption) float32 { return wide(x.o.USD / x.unit) }),
+	envs.NewFeature("dearer", asRatio, "its price above that of the option of the least price times time, over the unit of price",
+		func(x *seenOption) float32 { return tight((x.o.USD - x.cheap.USD) / x.unit) }),
+	envs.NewFeature("slack", ofSLO, "time left beyond the step and what follows it, at P90; the rest with the options of the "+
+		"least price times time", func(x *seenOption) float32 {
+		return within((x.left - x.o.P90 - x.best + x.cheap.P90) / x.at.SLO)
+	}),
+	envs.NewFeature("most slack", ofSLO, "the same, the rest with the fastest options", func(x *seenOption) float32 {
+		return within((x.left - x.o.P90 - x.quickest + x.m.Options[x.s][0].P90) / x.at.SLO)
+	}),
+	envs.NewFeature("share", asMore, "its P90 over the step's fair share of the time left (StepConf, eq. 14)",
+		func(x *seenOption) float32 { return wide(x.o.P90 / max(x.over*(x.cheap.P90/x.best), 1e-9)) }),
+	envs.NewFeature("prospect", asRatio, "expected price of the option, the rest and a miss, above the least of all options, over "+
+		"the unit of price", func(x *seenOption) float32 { return tight((x.prospect.USD - x.least) / x.unit) }),
+	envs.NewFeature("least", "", "1 where that is the least", func(x *seenOption) float32 { return flag(x.prospect.USD == x.least) }),
+	envs.NewFeature("late", "probability", "that the request ends late, with the plan for the rest of that expectation",
+		func(x *seenOption) float32 { return float32(x.prospect.Late) }),
+	envs.NewFeature("spare", ofSLO, "time left in the mean, with that plan",
+		func(x *seenOption) float32 { return within(x.prospect.Spare / x.at.SLO) }),
+	envs.NewFeature("memory", "as ln(1+x)/4 of GB", "memory of an instance",
+		func(x *seenOption) float32 { return high(float64(x.o.MB) / 1024) }),
+	envs.NewFeature("instances", asLog, "instances", func(x *seenOption) float32 { return high(float64(x.o.Instances)) }),
+	envs.NewFeature("processes", asLog, "processes of an instance", func(x *seenOption) float32 { return high(float64(x.o.Processes)) }),
+	envs.NewFeature("warm", "share", "of its instances that are found warm",
+		func(x *seenOption) float32 { return float32(min(x.warm, x.o.Instances)) / float32(x.o.Instances) }),
 }
 
 // space is the space of the graphs.
 func (s *shelf) space() envs.Graph {
 	n := s.most()
-	request, step, option := requestFeatures(), stepFeatures(), optionFeatures()
+	request, step, option := envs.Components(requestFeatures), envs.Components(stepFeatures), envs.Components(optionFeatures)
 	return envs.Graph{
 		Nodes: []envs.NodeKind{
 			{Name: "request", Width: len(request), Capacity: 1, Features: request},
@@ -139,14 +207,14 @@ func (v *view) show(g *envs.GraphValue, game *Game) error {
 	if err != nil {
 		return err
 	}
-	game.requestRow(x)
+	v.requestRow(game, x)
 	m := game.Model()
 	for s := range m.Steps {
 		n, x, err := g.AddNode(StepNode)
 		if err != nil {
 			return err
 		}
-		game.stepRow(s, x)
+		v.stepRow(game, s, x)
 		if _, err := g.AddEdge(partEdge, n, 0); err != nil {
 			return err
 		}
@@ -167,19 +235,22 @@ func (v *view) show(g *envs.GraphValue, game *Game) error {
 func (v *view) showOptions(g *envs.GraphValue, game *Game) error {
 	s := game.NextStep()
 	v.look(game, s)
-	least := v.prospects[0].USD
+	at, m, a := &game.walk.at, game.Model(), game.entry.ahead
+	x := &v.option
+	*x = seenOption{at: at, m: m, s: s, cheap: &m.Options[s][m.Best[s]], least: v.prospects[0].USD, left: at.SLO - at.Now,
+		unit: unitOf(m), best: a.best[s], quickest: a.quickest[s]}
+	x.over = max(x.left, at.SLO/100)
 	for i := range v.prospects {
-		least = min(least, v.prospects[i].USD)
+		x.least = min(x.least, v.prospects[i].USD)
 	}
 	for i := range v.prospects {
-		n, x, err := g.AddNode(OptionNode)
+		n, row, err := g.AddNode(OptionNode)
 		if err != nil {
 			return err
 		}
-		game.optionRow(s, i, x)
-		p := &v.prospects[i]
-		x[7], x[8] = tight((p.USD-least)/unitOf(game.Model())), flag(p.USD == least)
-		x[9], x[10] = float32(p.Late), within(p.Spare/game.walk.at.SLO)
+		x.o, x.prospect = &m.Options[s][i], &v.prospects[i]
+		x.warm = game.walk.found(s, x.o.MB)
+		envs.WriteRow(optionFeatures, x, row)
 		if _, err := g.AddEdge(offerEdge, n, int32(s)); err != nil {
 			return err
 		}
@@ -209,36 +280,28 @@ func (v *view) lookAt(game *Game, s int, options []int) {
 }
 
 // requestRow writes the features of the request.
-func (g *Game) requestRow(x []float32) {
+func (v *view) requestRow(g *Game, row []float32) {
 	at, m, a := &g.walk.at, g.Model(), g.entry.ahead
-	unit := unitOf(m)
-	var toSpend, path, quick, waits float64
-	decided := 0
+	x := &v.request
+	*x = seenRequest{at: at, m: m, left: at.SLO - at.Now, unit: unitOf(m), steps: len(at.State), inProgress: g.walk.running}
 	for s, state := range at.State {
 		switch state {
 		case Waiting:
-			toSpend += a.usd[s]
+			x.toSpend += a.usd[s]
 			continue
 		case Ready:
-			toSpend += a.usd[s]
-			path, quick = max(path, a.best[s]), max(quick, a.quickest[s])
+			x.toSpend += a.usd[s]
+			x.path, x.quick = max(x.path, a.best[s]), max(x.quick, a.quickest[s])
 			continue
 		case Running:
 			own := g.remains(s)
-			waits = max(waits, own+a.best[s]-m.Options[s][m.Best[s]].P90)
-			quick = max(quick, own+a.quickest[s]-m.Options[s][0].P90)
+			x.waits = max(x.waits, own+a.best[s]-m.Options[s][m.Best[s]].P90)
+			x.quick = max(x.quick, own+a.quickest[s]-m.Options[s][0].P90)
 		}
-		decided++
+		x.decided++
 	}
-	path = max(path, waits)
-	left := at.SLO - at.Now
-	x[0], x[1], x[2] = within(left/at.SLO), wide(max(at.SLO/m.Fastest-1, 0)), high(at.Miss/unit)
-	x[3], x[4] = within(at.Spent/unit), within(toSpend/unit)
-	x[5], x[6] = within((left-path)/at.SLO), within((left-quick)/at.SLO)
-	n := len(at.State)
-	x[7], x[8] = float32(decided)/float32(n), float32(n)/float32(n+8)
-	x[9], x[10] = wide(float64(max(len(at.Ready)-1, 0))), wide(float64(g.walk.running))
-	x[11] = within(waits / at.SLO)
+	x.path = max(x.path, x.waits)
+	envs.WriteRow(requestFeatures, x, row)
 }
 
 // remains is what is left of a running step's time, at P90; where it has already taken longer, a tenth of it.
@@ -261,43 +324,20 @@ func (g *Game) option(s int) *Option {
 }
 
 // stepRow writes the features of a step.
-func (g *Game) stepRow(s int, x []float32) {
-	at, m, a := &g.walk.at, g.Model(), g.entry.ahead
-	state, options, o := at.State[s], m.Options[s], g.option(s)
-	unit, left := unitOf(m), at.SLO-at.Now
-	x[0], x[1], x[2] = flag(state == Waiting), flag(state == Ready), flag(state == Running)
-	x[3], x[4] = flag(state == Done), flag(s == g.NextStep())
-	x[5], x[13] = high(float64(m.Steps[s].Tasks)), float32(m.Runs[s])
-	x[8] = within(o.USD / unit)
-	x[9], x[10] = within(options[0].P90/at.SLO), wide((options[0].USD-options[len(options)-1].USD)/unit)
-	warm := 0
+func (v *view) stepRow(g *Game, s int, row []float32) {
+	at, m := &g.walk.at, g.Model()
+	x := &v.step
+	*x = seenStep{at: at, m: m, s: s, state: at.State[s], next: s == g.NextStep(), o: g.option(s), options: m.Options[s],
+		left: at.SLO - at.Now, unit: unitOf(m), best: g.entry.ahead.best[s]}
 	for _, n := range at.Warm[s] {
-		warm += n
+		x.warm += n
 	}
-	x[12] = float32(warm) / float32(warm+8)
-	if state == Done || state == Skipped {
-		return
+	if !x.ended() {
+		x.p50, x.p90 = x.o.P50, x.o.P90
 	}
-	p50, p90 := o.P50, o.P90
-	if state == Running {
-		p90 = g.remains(s)
-		p50 = max(p50-(at.Now-at.Begun[s]), p50/10)
+	if x.state == Running {
+		x.p90 = g.remains(s)
+		x.p50 = max(x.p50-(at.Now-at.Begun[s]), x.p50/10)
 	}
-	x[6], x[7] = within(p50/at.SLO), within(p90/at.SLO)
-	x[11] = within((left - p90 - a.best[s] + options[m.Best[s]].P90) / at.SLO)
-}
-
-// optionRow writes the features of an option, but for its prospect.
-func (g *Game) optionRow(s, i int, x []float32) {
-	at, m, a := &g.walk.at, g.Model(), g.entry.ahead
-	o, best := &m.Options[s][i], &m.Options[s][m.Best[s]]
-	left, unit := at.SLO-at.Now, unitOf(m)
-	over := max(left, at.SLO/100)
-	x[0], x[1] = within(o.P50/over), within(o.P90/over)
-	x[2], x[3] = wide(o.USD/unit), tight((o.USD-best.USD)/unit)
-	x[4] = within((left - o.P90 - a.best[s] + best.P90) / at.SLO)
-	x[5] = within((left - o.P90 - a.quickest[s] + m.Options[s][0].P90) / at.SLO)
-	x[6] = wide(o.P90 / max(over*(best.P90/a.best[s]), 1e-9))
-	x[11], x[12], x[13] = high(float64(o.MB)/1024), high(float64(o.Instances)), high(float64(o.Processes))
-	x[14] = float32(min(g.walk.found(s, o.MB), o.Instances)) / float32(o.Instances)
+	envs.WriteRow(stepFeatures, x, row)
 }

@@ -51,7 +51,7 @@ func New(c EnvConfig, own *Model) (*Env, error) {
 		return nil, fmt.Errorf("%s: world is %s, want %s: plans are served in %s", ID, c.World, ByMeans, EachID)
 	}
 	e := &Env{shelf: s, print: s.fingerprint()}
-	columns, mine := problemFeatures(), functionFeatures()
+	columns, mine := envs.Components(problemFeatures), envs.Components(functionFeatures)
 	e.problem, e.function = len(columns), len(mine)
 	for _, c := range mine {
 		c.Name = "own " + c.Name
@@ -169,7 +169,7 @@ func (e *Env) see(obs *envs.Observation) {
 	for f := range w.menu.offers {
 		k.Active[f] = true
 		x := k.Values[f*width : (f+1)*width]
-		w.problemRow(x[:problem])
+		envs.WriteRow(problemFeatures, w, x[:problem])
 		w.functionRow(f, x[problem:problem+function])
 		x[problem+function] = float32(rate / (math.Abs(rate) + 1))
 		e.slots(f, x[problem+function+1:])

@@ -28,65 +28,154 @@ func tight(x float64) float32 { return float32(x / (math.Abs(x) + 0.05)) }
 // wide maps ratios from 0 on to 0 to 1: 1 is a half.
 func wide(x float64) float32 { return float32(x / (float64(x) + 1)) }
 
-func problemFeatures() []envs.Component {
-	return []envs.Component{
-		{Name: "time", Doc: "1 where the response time is to be least (OptiServe, eq. 4.3)"},
-		{Name: "cost", Doc: "1 where the cost is to be least (eq. 4.4)"},
-		{Name: "accuracy", Doc: "1 where the accuracy is to be greatest (eq. 4.5)"},
-		{Name: "time left", Unit: asRatio, Doc: "of the latency that is allowed, what the present plan leaves; 0 without one"},
-		{Name: "budget left", Unit: asRatio, Doc: "of the budget, what the present plan leaves; 0 without one"},
-		{Name: "decided", Unit: "share", Doc: "functions that are decided"},
-		{Name: "functions", Unit: "as n/(n+8)", Doc: "functions"},
-		{Name: "accuracy left", Unit: asRatio, Doc: "accuracy of the present plan above what is wanted; 0 without one"},
-		{Name: "served", Doc: "1 where plans are served; the next five are 0 where they are not"},
-		{Name: "margin", Unit: "share", Doc: "part of the allowed 95th percentile that the mean time is planned with; 0 before it is chosen"},
-		{Name: "cold start", Unit: "as x/(x+1)", Doc: "mean time of a cold start, over the allowed percentile"},
-		{Name: "kept", Unit: "as n/(n+1)", Doc: "requests that arrive while an idle instance is kept"},
-		{Name: "bursty", Doc: "1 where requests arrive in bursts"},
-		{Name: "quickest", Unit: "share", Doc: "part of the allowed percentile that the quickest known plan takes on average"},
-	}
+var problemFeatures = []envs.Feature[walk]{
+	envs.NewFeature("time", "", "1 where the response time is to be least (OptiServe, eq. 4.3)",
+		func(w *walk) float32 { return flag(w.problem.Objective == Time) }),
+	envs.NewFeature("cost", "", "1 where the cost is to be least (eq. 4.4)",
+		func(w *walk) float32 { return flag(w.problem.Objective == Cost) }),
+	envs.NewFeature("accuracy", "", "1 where the accuracy is to be greatest (eq. 4.5)",
+		func(w *walk) float32 { return flag(w.problem.Objective == Accuracy) }),
+	envs.NewFeature("time left", asRatio, "of the latency that is allowed, what the present plan leaves; 0 without one",
+		func(w *walk) float32 { return tight(left(w.outcome.Seconds, w.problem.Latency)) }),
+	envs.NewFeature("budget left", asRatio, "of the budget, what the present plan leaves; 0 without one",
+		func(w *walk) float32 { return tight(left(w.outcome.USD, w.problem.Budget)) }),
+	envs.NewFeature("decided", "share", "functions that are decided",
+		func(w *walk) float32 { return float32(w.at) / float32(len(w.decided)) }),
+	envs.NewFeature("functions", "as n/(n+8)", "functions",
+		func(w *walk) float32 { return float32(len(w.decided)) / float32(len(w.decided)+8) }),
+	envs.NewFeature("accuracy left", asRatio, "accuracy of the present plan above what is wanted; 0 without one",
+		func(w *walk) float32 { return tight(w.problem.above(w.outcome.Accuracy)) }),
+	envs.NewFeature("served", "", "1 where plans are served; the next five are 0 where they are not",
+		func(w *walk) float32 { return flag(w.menu.service != nil) }),
+	ofService("margin", "share", "part of the allowed 95th percentile that the mean time is planned with; 0 before it is chosen",
+		func(w *walk, _ *service) float32 {
+			if w.margin < 0 {
+				return 0
+			}
+			return float32(margins[w.margin])
+		}),
+	ofService("cold start", "as x/(x+1)", "mean time of a cold start, over the allowed percentile",
+		func(w *walk, s *service) float32 { return wide(s.platform.ColdStart / w.asked.Latency) }),
+	ofService("kept", "as n/(n+1)", "requests that arrive while an idle instance is kept",
+		func(_ *walk, s *service) float32 { return wide(s.rate * s.platform.KeepAlive) }),
+	ofService("bursty", "", "1 where requests arrive in bursts",
+		func(_ *walk, s *service) float32 { return flag(s.kind != workload.Poisson) }),
+	ofService("quickest", "share", "part of the allowed percentile that the quickest known plan takes on average",
+		func(w *walk, _ *service) float32 { return float32(min(w.utmost[w.quick[0]]/w.asked.Latency, 2)) }),
 }
 
-func functionFeatures() []envs.Component {
-	return []envs.Component{
-		{Name: "decided", Doc: "1 where it is decided"},
-		{Name: "next", Doc: "1 where it is the one to decide"},
-		{Name: "runs", Unit: "as n/(n+1)", Doc: "runs in a request"},
-		{Name: "critical", Unit: "as x/(x+1)", Doc: "by how much the response time grows with the time of a run"},
-		{Name: "time", Unit: "share", Doc: "part of the response time in the present plan"},
-		{Name: "price", Unit: "share", Doc: "part of the cost in the present plan"},
-		{Name: "time range", Unit: "as x/(x+1)", Doc: "between its slowest and quickest option, over the response time"},
-		{Name: "price range", Unit: "as x/(x+1)", Doc: "between its dearest and cheapest option, over the cost"},
-		{Name: "variants", Unit: "as n/(n+1)", Doc: "variants beyond the first"},
-		{Name: "varies", Unit: "as x/(x+1)", Doc: "coefficient of variation of its run times in the present plan"},
-		{Name: "cold", Unit: "share", Doc: "runs that find no instance, were they spread evenly; 0 where plans are not served"},
-	}
+// ofService is a feature that is 0 where plans are not served.
+func ofService(name, unit, doc string, of func(*walk, *service) float32) envs.Feature[walk] {
+	return envs.NewFeature(name, unit, doc, func(w *walk) float32 {
+		if w.menu.service == nil {
+			return 0
+		}
+		return of(w, w.menu.service)
+	})
 }
 
-func offerFeatures() []envs.Component {
-	return []envs.Component{
-		{Name: "objective", Unit: asRatio, Doc: "what the plan with it loses at the objective against the present plan"},
-		{Name: "time left", Unit: asRatio, Doc: "of the latency, what the plan with it leaves; 0 without one"},
-		{Name: "budget left", Unit: asRatio, Doc: "of the budget, what the plan with it leaves; 0 without one"},
-		{Name: "accuracy left", Unit: asRatio, Doc: "accuracy above what is wanted; 0 without one"},
-		{Name: "relaxed", Unit: asRatio, Doc: "price plus rate times time above the least of its variant, over the cost: the " +
-			"rate of time is that at which the relaxed problem keeps the constraint"},
-		{Name: "slower", Unit: asRatio, Doc: "time of the plan with it above the present plan's, over it"},
-		{Name: "dearer", Unit: asRatio, Doc: "cost of the plan with it above the present plan's, over it"},
-		{Name: "present", Doc: "1 where the present plan has it"},
-		{Name: "variant", Unit: asRatio, Doc: "what the best plan with its variant loses at the objective"},
-		{Name: "size", Unit: "share", Doc: "its place among the sizes of its variant"},
-		{Name: "edge", Doc: "1 where the constraint is kept only if the functions that are left do their utmost for it"},
-		{Name: "legal", Doc: "1 where it can be chosen"},
-		{Name: "own time", Unit: "share", Doc: "part of the response time that its runs take"},
-		{Name: "own price", Unit: "share", Doc: "part of the cost that its runs take"},
-	}
+// seenFunction is what the features of a function are computed from.
+type seenFunction struct {
+	w           *walk
+	f           int
+	o, ranges   *offer // its option in the present plan; how far its times and prices range
+	runs, share float64
+}
+
+var functionFeatures = []envs.Feature[seenFunction]{
+	envs.NewFeature("decided", "", "1 where it is decided", func(x *seenFunction) float32 { return flag(x.w.decided[x.f] >= 0) }),
+	envs.NewFeature("next", "", "1 where it is the one to decide", func(x *seenFunction) float32 { return flag(x.f == x.w.function()) }),
+	envs.NewFeature("runs", "as n/(n+1)", "runs in a request", func(x *seenFunction) float32 { return wide(x.runs) }),
+	envs.NewFeature("critical", "as x/(x+1)", "by how much the response time grows with the time of a run",
+		func(x *seenFunction) float32 { return wide(x.share) }),
+	envs.NewFeature("time", "share", "part of the response time in the present plan",
+		func(x *seenFunction) float32 { return float32(min(x.share*x.o.seconds/x.w.outcome.Seconds, 2)) }),
+	envs.NewFeature("price", "share", "part of the cost in the present plan",
+		func(x *seenFunction) float32 { return float32(min(x.o.usd/x.w.outcome.USD, 2)) }),
+	envs.NewFeature("time range", "as x/(x+1)", "between its slowest and quickest option, over the response time",
+		func(x *seenFunction) float32 { return wide(x.share * x.ranges.seconds / x.w.outcome.Seconds) }),
+	envs.NewFeature("price range", "as x/(x+1)", "between its dearest and cheapest option, over the cost",
+		func(x *seenFunction) float32 { return wide(x.ranges.usd / x.w.outcome.USD) }),
+	envs.NewFeature("variants", "as n/(n+1)", "variants beyond the first",
+		func(x *seenFunction) float32 { return wide(float64(x.w.menu.left[x.f] - 1)) }),
+	envs.NewFeature("varies", "as x/(x+1)", "coefficient of variation of its run times in the present plan",
+		func(x *seenFunction) float32 { return wide(x.w.menu.model.Options[x.f][x.o.option].CV) }),
+	envs.NewFeature("cold", "share", "runs that find no instance, were they spread evenly; 0 where plans are not served",
+		func(x *seenFunction) float32 {
+			if x.w.menu.service == nil {
+				return 0
+			}
+			return float32(x.w.menu.service.cold(x.f))
+		}),
+}
+
+// seenOffer is what the features of an option are computed from: of an offer of the next function, or of a margin.
+type seenOffer struct {
+	w       *walk
+	v       *view
+	planned bool    // there is a plan with it
+	latency float64 // the bound of its time
+	place   float32 // among the sizes of its variant; of a margin the margin
+	o       *offer  // nil of margins, which have nothing of what follows
+	present bool
+	with    *relaxed // the best plan with its variant
+	share   float64
+}
+
+// ofPlan is a feature that is 0 where there is no plan with the option, ofOffer one that is 0 of margins, too.
+func ofPlan(name, doc string, of func(x *seenOffer) float32) envs.Feature[seenOffer] {
+	return envs.NewFeature(name, asRatio, doc, func(x *seenOffer) float32 {
+		if !x.planned {
+			return 0
+		}
+		return of(x)
+	})
+}
+
+func ofOffer(name, unit, doc string, of func(x *seenOffer) float32) envs.Feature[seenOffer] {
+	return envs.NewFeature(name, unit, doc, func(x *seenOffer) float32 {
+		if x.o == nil || unit == asRatio && !x.planned {
+			return 0
+		}
+		return of(x)
+	})
+}
+
+var offerFeatures = []envs.Feature[seenOffer]{
+	ofPlan("objective", "what the plan with it loses at the objective against the present plan",
+		func(x *seenOffer) float32 { return tight(x.w.problem.loss(x.v.out, x.w.outcome)) }),
+	ofPlan("time left", "of the latency, what the plan with it leaves; 0 without one",
+		func(x *seenOffer) float32 { return tight(left(x.v.out.Seconds, x.latency)) }),
+	ofOffer("budget left", asRatio, "of the budget, what the plan with it leaves; 0 without one",
+		func(x *seenOffer) float32 { return tight(left(x.v.out.USD, x.w.problem.Budget)) }),
+	ofPlan("accuracy left", "accuracy above what is wanted; 0 without one",
+		func(x *seenOffer) float32 { return tight(x.w.problem.above(x.v.out.Accuracy)) }),
+	ofOffer("relaxed", asRatio, "price plus rate times time above the least of its variant, over the cost: the rate of time is "+
+		"that at which the relaxed problem keeps the constraint",
+		func(x *seenOffer) float32 { return tight(x.v.cost / x.w.outcome.USD) }),
+	ofPlan("slower", "time of the plan with it above the present plan's, over it",
+		func(x *seenOffer) float32 {
+			return tight((x.v.out.Seconds - x.w.outcome.Seconds) / x.w.outcome.Seconds)
+		}),
+	ofPlan("dearer", "cost of the plan with it above the present plan's, over it",
+		func(x *seenOffer) float32 { return tight((x.v.out.USD - x.w.outcome.USD) / x.w.outcome.USD) }),
+	ofOffer("present", "", "1 where the present plan has it", func(x *seenOffer) float32 { return flag(x.present) }),
+	ofOffer("variant", asRatio, "what the best plan with its variant loses at the objective",
+		func(x *seenOffer) float32 { return tight(x.w.problem.loss(x.with.out, x.w.outcome)) }),
+	envs.NewFeature("size", "share", "its place among the sizes of its variant", func(x *seenOffer) float32 { return x.place }),
+	ofOffer("edge", "", "1 where the constraint is kept only if the functions that are left do their utmost for it",
+		func(x *seenOffer) float32 { return flag(x.v.edge) }),
+	envs.NewFeature("legal", "", "1 where it can be chosen", func(x *seenOffer) float32 { return flag(x.v.legal) }),
+	ofOffer("own time", "share", "part of the response time that its runs take",
+		func(x *seenOffer) float32 { return float32(min(x.share*x.o.seconds/x.w.outcome.Seconds, 2)) }),
+	ofOffer("own price", "share", "part of the cost that its runs take",
+		func(x *seenOffer) float32 { return float32(min(x.o.usd/x.w.outcome.USD, 2)) }),
 }
 
 // space is the space of the graphs.
 func (s *shelf) space() envs.Graph {
 	f, most := s.functions(), s.config.Options
-	problem, function, offer := problemFeatures(), functionFeatures(), offerFeatures()
+	problem, function, offer := envs.Components(problemFeatures), envs.Components(functionFeatures), envs.Components(offerFeatures)
 	return envs.Graph{
 		Nodes: []envs.NodeKind{
 			{Name: "problem", Width: len(problem), Capacity: 1, Features: problem},
@@ -102,17 +191,9 @@ func (s *shelf) space() envs.Graph {
 }
 
 // functionRow writes the features of function f.
-func (w *walk) functionRow(f int, x []float32) {
-	now, o := w.outcome, &w.menu.offers[f][w.now[f]]
-	runs, share, r := w.menu.model.Runs[f], w.share[f], &w.menu.ranges[f]
-	x[0], x[1], x[2], x[3] = flag(w.decided[f] >= 0), flag(f == w.function()), wide(runs), wide(share)
-	x[4], x[5] = float32(min(share*o.seconds/now.Seconds, 2)), float32(min(o.usd/now.USD, 2))
-	x[6], x[7] = wide(share*r.seconds/now.Seconds), wide(r.usd/now.USD)
-	x[8] = wide(float64(w.menu.left[f] - 1))
-	x[9] = wide(w.menu.model.Options[f][o.option].CV)
-	if s := w.menu.service; s != nil {
-		x[10] = float32(s.cold(f))
-	}
+func (w *walk) functionRow(f int, row []float32) {
+	w.seenFunction = seenFunction{w, f, &w.menu.offers[f][w.now[f]], &w.menu.ranges[f], w.menu.model.Runs[f], w.share[f]}
+	envs.WriteRow(functionFeatures, &w.seenFunction, row)
 }
 
 // left is what a value leaves of a bound, as a share of it; 0 where there is none.
@@ -154,24 +235,19 @@ func (w *walk) show(g *envs.GraphValue) error {
 	if f < 0 {
 		return nil
 	}
-	share := float64(w.share[f])
-	for i, o := range w.menu.offers[f] {
-		n, x, err := g.AddNode(OptionNode)
+	x := &w.seenOffer
+	*x = seenOffer{w: w, latency: w.problem.Latency, share: w.share[f]}
+	for i := range w.menu.offers[f] {
+		n, row, err := g.AddNode(OptionNode)
 		if err != nil {
 			return err
 		}
-		v, span := &w.views[i], w.menu.spans[f][o.variant]
-		x[9] = float32(i-span[0]) / float32(max(span[1]-span[0]-1, 1))
-		x[12] = float32(min(share*o.seconds/w.outcome.Seconds, 2))
-		x[13] = float32(min(o.usd/w.outcome.USD, 2))
-		if with := w.with[o.variant]; with.ok {
-			p, now := &w.problem, w.outcome
-			x[0], x[1], x[2] = tight(p.loss(v.out, now)), tight(left(v.out.Seconds, p.Latency)), tight(left(v.out.USD, p.Budget))
-			x[3], x[4] = tight(p.above(v.out.Accuracy)), tight(v.cost/now.USD)
-			x[5], x[6] = tight((v.out.Seconds-now.Seconds)/now.Seconds), tight((v.out.USD-now.USD)/now.USD)
-			x[8] = tight(p.loss(with.out, now))
-		}
-		x[7], x[10], x[11] = flag(w.now[f] == i), flag(v.edge), flag(v.legal)
+		x.o, x.v, x.present = &w.menu.offers[f][i], &w.views[i], w.now[f] == i
+		x.with = &w.with[x.o.variant]
+		x.planned = x.with.ok
+		span := w.menu.spans[f][x.o.variant]
+		x.place = float32(i-span[0]) / float32(max(span[1]-span[0]-1, 1))
+		envs.WriteRow(offerFeatures, x, row)
 		if _, err := g.AddEdge(offerEdge, n, int32(f)); err != nil {
 			return err
 		}
@@ -189,41 +265,20 @@ func flag(b bool) float32 {
 func (w *walk) showProblem(g *envs.GraphValue) error {
 	_, x, err := g.AddNode(ProblemNode)
 	if err == nil {
-		w.problemRow(x)
+		envs.WriteRow(problemFeatures, w, x)
 	}
 	return err
-}
-
-// problemRow writes the features of the problem.
-func (w *walk) problemRow(x []float32) {
-	p, now, n := &w.problem, w.outcome, len(w.decided)
-	x[0], x[1], x[2] = flag(p.Objective == Time), flag(p.Objective == Cost), flag(p.Objective == Accuracy)
-	x[3], x[4] = tight(left(now.Seconds, p.Latency)), tight(left(now.USD, p.Budget))
-	x[5], x[6], x[7] = float32(w.at)/float32(n), float32(n)/float32(n+8), tight(p.above(now.Accuracy))
-	if s := w.menu.service; s != nil {
-		x[8], x[10] = 1, wide(s.platform.ColdStart/w.asked.Latency)
-		if w.margin >= 0 {
-			x[9] = float32(margins[w.margin])
-		}
-		x[11], x[12] = wide(s.rate*s.platform.KeepAlive), flag(s.kind != workload.Poisson)
-		x[13] = float32(min(w.utmost[w.quick[0]]/w.asked.Latency, 2))
-	}
 }
 
 // showMargins shows the margins as options.
 func (w *walk) showMargins(g *envs.GraphValue) error {
 	for k := range w.views {
-		_, x, err := g.AddNode(OptionNode)
+		_, row, err := g.AddNode(OptionNode)
 		if err != nil {
 			return err
 		}
-		if v := &w.views[k]; v.legal {
-			p, now := &w.problem, w.outcome
-			x[0], x[1] = tight(p.loss(v.out, now)), tight(left(v.out.Seconds, w.asked.Latency))
-			x[3] = tight(p.above(v.out.Accuracy))
-			x[5], x[6] = tight((v.out.Seconds-now.Seconds)/now.Seconds), tight((v.out.USD-now.USD)/now.USD)
-		}
-		x[9], x[11] = float32(margins[k]), flag(w.views[k].legal)
+		w.seenOffer = seenOffer{w: w, v: &w.views[k], planned: w.views[k].legal, latency: w.asked.Latency, place: float32(margins[k])}
+		envs.WriteRow(offerFeatures, &w.seenOffer, row)
 	}
 	return nil
 }

@@ -148,6 +148,9 @@ type walk struct {
 	// by variant of that function: the plan with it, and whether there is one.
 	plans [][]int
 	with  []relaxed
+	// What rows are written from.
+	seenFunction seenFunction
+	seenOffer    seenOffer
 }
 
 // view describes one offer of the next function.
