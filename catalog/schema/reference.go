@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -68,65 +67,6 @@ var sections = []struct{ key, at, choice, title string }{
 	{"eval.rivals[]", "eval.rivals[]", "name", "Rivals: `eval.rivals`"},
 }
 
-// Reference returns the tables of docs/configuration.md: every key of a configuration with its type, bounds, default
-// and meaning. They are made from the schema that Generate returns.
-func Reference(text []byte) ([]byte, error) {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	var b bytes.Buffer
-	contents(&b, &s)
-
-	top := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
-	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		if p.Value.Properties == nil && len(p.Value.OneOf) == 0 {
-			top.Properties.Set(p.Key, p.Value)
-		}
-	}
-	b.WriteString("\n## At the top\n\n")
-	table(&b, top)
-	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		if p.Value.Properties == nil {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", p.Key, escape(meaning(p.Key, p.Value, &s)))
-		table(&b, p.Value)
-	}
-	for _, c := range sections {
-		fmt.Fprintf(&b, "\n## %s\n", c.title)
-		for _, one := range choices(&s, c.at) {
-			fmt.Fprintf(&b, "\n### `%s`\n\n%s.\n\n", one.Title, escape(capital(one.Description)))
-			one.Properties.Delete(c.choice)
-			if one.Properties.Len() == 0 {
-				b.WriteString("It has no keys.\n")
-				continue
-			}
-			table(&b, one)
-		}
-	}
-	return b.Bytes(), nil
-}
-
-// contents lists the sections with links.
-func contents(b *bytes.Buffer, s *jsonschema.Schema) {
-	b.WriteString("\n| section | keys of |\n|---|---|\n")
-	var plain []string
-	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		if p.Value.Properties != nil {
-			plain = append(plain, fmt.Sprintf("[`%s`](#%s)", p.Key, anchor(p.Key)))
-		}
-	}
-	fmt.Fprintf(b, "| the experiment | [at the top](#at-the-top), %s |\n", strings.Join(plain, ", "))
-	for _, c := range sections {
-		var names []string
-		for _, one := range choices(s, c.at) {
-			names = append(names, fmt.Sprintf("[`%s`](#%s)", one.Title, anchor(one.Title)))
-		}
-		fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSuffix(c.key, "[]"), strings.Join(names, ", "))
-	}
-}
-
 // choices are what a section can name, those with keys of their own.
 func choices(s *jsonschema.Schema, key string) (out []*jsonschema.Schema) {
 	for _, one := range at(s, key).OneOf {
@@ -135,31 +75,6 @@ func choices(s *jsonschema.Schema, key string) (out []*jsonschema.Schema) {
 		}
 	}
 	return out
-}
-
-// anchor is the fragment that GitHub gives to a heading.
-func anchor(heading string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
-			return unicode.ToLower(r)
-		case r == ' ':
-			return '-'
-		}
-		return -1
-	}, heading)
-}
-
-// table writes a row for each key of a section, those of sections within it under dotted names.
-func table(b *bytes.Buffer, s *jsonschema.Schema) {
-	b.WriteString("| key | type and bounds | default | meaning |\n|---|---|---|---|\n")
-	rows(b, "", s)
-}
-
-func rows(b *bytes.Buffer, prefix string, s *jsonschema.Schema) {
-	walk(prefix, s, func(path, key string, s, section *jsonschema.Schema) {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", path, kindOf(s), defaultOf(s), escape(meaning(key, s, section)))
-	})
 }
 
 // walk visits each key of a section and of the sections within it: its path from prefix on, its own name, its schema,
@@ -234,17 +149,6 @@ func short(n json.Number) string {
 	return strings.Replace(strings.Replace(strconv.FormatFloat(x, 'g', -1, 64), "e+0", "e", 1), "e+", "e", 1)
 }
 
-func defaultOf(s *jsonschema.Schema) string {
-	if s.Default == nil {
-		return ""
-	}
-	text, err := json.Marshal(s.Default)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("`%s`", strings.ReplaceAll(strings.Trim(string(text), `"`), ",", ", "))
-}
-
 // meaning is the description of a key of section s in the words of a configuration. Comments begin with the name of
 // their Go field, which says nothing there: "LogEvery is the number of steps" becomes "The number of steps". Elsewhere
 // fields are called as their keys are, also in a comment that several of them share.
@@ -295,9 +199,4 @@ func capital(s string) string {
 		r[0] = unicode.ToUpper(r[0])
 	}
 	return string(r)
-}
-
-// escape keeps a text within its cell of a table.
-func escape(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ", "*", `\*`).Replace(s)
 }

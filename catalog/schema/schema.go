@@ -16,10 +16,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -47,34 +44,6 @@ type kind struct {
 type maker struct {
 	comments map[string]string
 	err      error
-}
-
-// Generate returns the schema of the configuration files that name a catalog's rows. The comments come from the source,
-// whose root folder (that of go.mod) is given.
-func Generate(root string, c *catalog.Catalog) ([]byte, error) {
-	e := configs.Default()
-	e.Name = "experiment"
-	worlds, learners, rivals := kindsOf(c)
-	comments, err := readComments(root, &e, worlds, learners, rivals)
-	if err != nil {
-		return nil, err
-	}
-	m := &maker{comments: comments}
-	s := m.of(&e)
-	s.Version, s.Title = draft, "Stoker experiment"
-	s.Description = "What an environment is, who learns in it, for how long, and how it is evaluated."
-	s.Required = []string{"name", "env", "agent"}
-	m.choice(at(s, "env"), "id", worlds)
-	m.choice(at(s, "agent"), "name", learners)
-	m.choice(at(s, "eval.rivals[]"), "name", rivals)
-	if name := at(s, "name"); name.Default != nil {
-		name.Default, name.Pattern = nil, configs.NamePattern
-	}
-	if m.err != nil {
-		return nil, m.err
-	}
-	b, err := json.MarshalIndent(s, "", "  ")
-	return append(b, '\n'), err
 }
 
 // kindsOf lists a catalog's rows.
@@ -306,35 +275,6 @@ func sourceComments(k kind, out map[string]string) error {
 
 const module = "github.com/stoker-rl/stoker"
 
-// readComments maps package path, type and field, joined by dots, to the comment there, for every package whose types
-// stand in the experiment or in the configuration of a row.
-func readComments(root string, e *configs.Experiment, kinds ...[]kind) (map[string]string, error) {
-	packages := map[string]bool{}
-	collect(reflect.TypeOf(e), packages)
-	for _, k := range slices.Concat(kinds...) {
-		collect(reflect.TypeOf(k.config), packages)
-	}
-	out := map[string]string{}
-	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
-		dir, ours := strings.CutPrefix(pkg, module+"/")
-		if !ours {
-			continue // its source is not under root
-		}
-		source := os.DirFS(filepath.Join(root, filepath.FromSlash(dir)))
-		files, err := fs.Glob(source, "*.go")
-		if err != nil {
-			return nil, err
-		}
-		if len(files) == 0 {
-			return nil, &fs.PathError{Op: "read comments", Path: filepath.Join(root, dir), Err: fs.ErrNotExist}
-		}
-		if err := fileComments(source, files, pkg, out); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // fileComments adds the comments of the structs in the files of a package.
 func fileComments(source fs.FS, files []string, pkg string, out map[string]string) error {
 	set := token.NewFileSet()
@@ -357,21 +297,6 @@ func fileComments(source fs.FS, files []string, pkg string, out map[string]strin
 		})
 	}
 	return nil
-}
-
-// collect adds the packages of a type and of all that it holds.
-func collect(t reflect.Type, packages map[string]bool) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		collect(t.Elem(), packages)
-	case reflect.Struct:
-		packages[t.PkgPath()] = true
-		for f := range t.Fields() {
-			if f.IsExported() {
-				collect(f.Type, packages)
-			}
-		}
-	}
 }
 
 // fieldComments reads a struct's. A field right below one that has a comment shares it: "Low and High are…".

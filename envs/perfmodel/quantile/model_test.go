@@ -92,11 +92,11 @@ func TestNeverCross(t *testing.T) {
 
 // Requests whose law doubles half way: without a factor the share below the prediction falls, with it it stays.
 func TestDrift(t *testing.T) {
-	c := quantile.DefaultWindow()
+	c := DefaultWindow()
 	c.Last, c.Every = 400, 100
 	for _, rate := range []float64{0, 0.05} {
 		c.Rate = rate
-		w, err := quantile.NewWindow(c)
+		w, err := NewWindow(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,15 +128,15 @@ func TestDrift(t *testing.T) {
 }
 
 func TestModelWrong(t *testing.T) {
-	w, err := quantile.NewWindow(quantile.DefaultWindow())
+	w, err := NewWindow(DefaultWindow())
 	if err != nil {
 		t.Fatal(err)
 	}
 	fit := func(levels []float64, y []float64, rows ...[]float64) func() error {
 		return func() error { _, err := quantile.Fit(rows, y, levels, quantile.Full()); return err }
 	}
-	window := func(c quantile.WindowConfig) func() error {
-		return func() error { _, err := quantile.NewWindow(c); return err }
+	window := func(c WindowConfig) func() error {
+		return func() error { _, err := NewWindow(c); return err }
 	}
 	one, two := []float64{1}, []float64{1, 2}
 	for want, f := range map[string]func() error{
@@ -145,9 +145,9 @@ func TestModelWrong(t *testing.T) {
 		"row 1 has 2":      fit([]float64{0.5}, two, one, two),
 		"1 values of y":    fit([]float64{0.5}, one, one, two),
 		"delay of 0":       func() error { return w.Observe(one, 0) },
-		"fitted after":     window(quantile.WindowConfig{Level: 0.9}),
-		"rate -1":          window(quantile.WindowConfig{Level: 0.9, Last: 1, Every: 1, Rate: -1}),
-		"level 0, want on": window(quantile.WindowConfig{}),
+		"fitted after":     window(WindowConfig{Level: 0.9}),
+		"rate -1":          window(WindowConfig{Level: 0.9, Last: 1, Every: 1, Rate: -1}),
+		"level 0, want on": window(WindowConfig{}),
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
@@ -190,15 +190,15 @@ func TestImageRequests(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		config quantile.WindowConfig
+		config WindowConfig
 		held   bool
 	}{
-		{"the last 100", quantile.WindowConfig{Level: 0.9, Last: 100, Every: 100, Options: quantile.Full()}, false},
-		{"the last 500", quantile.WindowConfig{Level: 0.9, Last: 500, Every: 250, Options: quantile.Full()}, false},
+		{"the last 100", WindowConfig{Level: 0.9, Last: 100, Every: 100, Options: quantile.Full()}, false},
+		{"the last 500", WindowConfig{Level: 0.9, Last: 500, Every: 250, Options: quantile.Full()}, false},
 		{"with the factor",
-			quantile.WindowConfig{Level: 0.9, Last: 500, Every: 250, Rate: 0.05, Options: quantile.Full()}, true},
+			WindowConfig{Level: 0.9, Last: 500, Every: 250, Rate: 0.05, Options: quantile.Full()}, true},
 	} {
-		w, err := quantile.NewWindow(c.config)
+		w, err := NewWindow(c.config)
 		if err != nil {
 			t.Fatal(err)
 		}
