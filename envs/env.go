@@ -114,35 +114,6 @@ func Columns(components []Component) (names, units, docs []string) {
 	return names, units, docs
 }
 
-// Feature is a component of what agents see beside its value: X is what a row shows. One table of features makes the
-// spec's list, the rows written, and what explanations and served policies call them.
-type Feature[X any] struct {
-	Name, Unit, Doc string
-	Of              func(x *X) float32
-}
-
-// NewFeature returns a feature.
-func NewFeature[X any](name, unit, doc string, of func(x *X) float32) Feature[X] {
-	return Feature[X]{name, unit, doc, of}
-}
-
-// Components are the names, units and docs of features.
-func Components[X any](all []Feature[X]) []Component {
-	out := make([]Component, len(all))
-	for i, f := range all {
-		out[i] = Component{f.Name, f.Unit, f.Doc}
-	}
-	return out
-}
-
-// WriteRow writes the values of features. x leaves the stack: keep it from row to row.
-func WriteRow[X any](all []Feature[X], x *X, row []float32) {
-	row = row[:len(all)]
-	for i := range all {
-		row[i] = all[i].Of(x)
-	}
-}
-
 // Timing says how long a step lasts.
 type Timing struct {
 	// Unit is the word for a step: "window", "slot", "step".

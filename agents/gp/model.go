@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // Kernel is a form of covariance.
@@ -142,16 +144,9 @@ func (m *Model) load(x, y []float64) error {
 	}
 	m.rows = n
 	m.x, m.y = append(m.x[:0], x...), append(m.y[:0], y...)
-	m.scaled, m.alpha = grow(m.scaled, n*m.inputs), grow(m.alpha, n)
-	m.lower, m.slope = grow(m.lower, n*n), grow(m.slope, n*n)
+	m.scaled, m.alpha = reuse.Slice(m.scaled, n*m.inputs), reuse.Slice(m.alpha, n)
+	m.lower, m.slope = reuse.Slice(m.lower, n*n), reuse.Slice(m.slope, n*n)
 	return nil
-}
-
-func grow(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
 }
 
 func (m *Model) row(i int) []float64 { return m.scaled[i*m.inputs : (i+1)*m.inputs] }
@@ -235,7 +230,7 @@ func potrs(lower []float64, n int, b []float64) {
 // inverted returns the lower triangle of the inverse of K + (noise + jitter)·I.
 func (m *Model) inverted() []float64 {
 	n := m.rows
-	m.inverse = grow(m.inverse, n*n)
+	m.inverse = reuse.Slice(m.inverse, n*n)
 	copy(m.inverse, m.lower)
 	lapack64.Potri(triangular(m.inverse, n))
 	return m.inverse

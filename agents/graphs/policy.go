@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -45,7 +46,7 @@ func (a *Actor) Run(obs []*envs.KindObservation, act [][]float32, pick Pick) err
 	if err := a.scorer.Begin(a.batch, nil); err != nil {
 		return err
 	}
-	a.Mask = resize(a.Mask, len(obs)*a.p.Agents*a.p.N)
+	a.Mask = reuse.Slice(a.Mask, len(obs)*a.p.Agents*a.p.N)
 	clear(a.Mask)
 	for c := range a.p.Components {
 		scores, err := a.scorer.Score(c)
@@ -205,7 +206,7 @@ func open(agent string, f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) 
 	}
 	p.best = func(_, _ int, scores []float32, mask []bool) int { return choice.Best(scores, mask) }
 	p.draw = func(_, _ int, scores []float32, mask []bool) int {
-		p.p = resize(p.p, len(scores))
+		p.p = reuse.Slice(p.p, len(scores))
 		choice.Softmax(p.p, scores, mask)
 		return choice.Draw(p.p, p.Draws.Float64())
 	}

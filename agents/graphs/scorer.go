@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -45,11 +46,11 @@ func (s *Scorer) Begin(b *nets.GraphBatch, drop *rng.Key) error {
 	s.net.Forward(s.work, b, drop)
 	n := b.Graphs()
 	for c := range s.chosen {
-		s.chosen[c] = resize(s.chosen[c], n)
+		s.chosen[c] = reuse.Slice(s.chosen[c], n)
 		for i := range s.chosen[c] {
 			s.chosen[c][i] = -1
 		}
-		s.before[c] = resize(s.before[c], n*s.p.Components[c].extra)
+		s.before[c] = reuse.Slice(s.before[c], n*s.p.Components[c].extra)
 		clear(s.before[c])
 	}
 	return s.e.Err()
@@ -62,7 +63,7 @@ func (s *Scorer) Score(c int) ([]float32, error) {
 	for i, b := range k.given {
 		s.given[c][i] = s.chosen[b]
 	}
-	s.logits[c] = resize(s.logits[c], n*k.N)
+	s.logits[c] = reuse.Slice(s.logits[c], n*k.N)
 	out := s.logits[c]
 	if k.head >= 0 {
 		at := s.batch.Nodes[k.Points].Starts
@@ -86,7 +87,7 @@ func (s *Scorer) Score(c int) ([]float32, error) {
 }
 
 func (s *Scorer) run(c, head, n int) {
-	s.scores = resize(s.scores, n)
+	s.scores = reuse.Slice(s.scores, n)
 	s.net.Head(s.work, head, s.given[c], s.before[c]).Get(s.scores)
 }
 
@@ -113,7 +114,7 @@ func (s *Scorer) Backward(grads [][]float32) error {
 		}
 		if k.head >= 0 {
 			at := s.batch.Nodes[k.Points].Starts
-			s.scores = resize(s.scores, int(at[n]))
+			s.scores = reuse.Slice(s.scores, int(at[n]))
 			for i := range n {
 				copy(s.scores[at[i]:at[i+1]], g[i*k.N:])
 			}
@@ -121,7 +122,7 @@ func (s *Scorer) Backward(grads [][]float32) error {
 		}
 		if k.options >= 0 {
 			o := k.N - k.Nodes
-			s.scores = resize(s.scores, n*o)
+			s.scores = reuse.Slice(s.scores, n*o)
 			for i := range n {
 				copy(s.scores[i*o:(i+1)*o], g[i*k.N+k.Nodes:])
 			}
@@ -130,13 +131,6 @@ func (s *Scorer) Backward(grads [][]float32) error {
 	}
 	s.net.Backward(s.work)
 	return s.e.Err()
-}
-
-func resize[E any](s []E, n int) []E {
-	if cap(s) < n {
-		return make([]E, n, n+n/4)
-	}
-	return s[:n]
 }
 
 // Steps is what was done in the graphs of a batch: what was legal, [graphs, N], and what was chosen, [graphs,
@@ -172,7 +166,7 @@ func (g *Gradient) Policy(x Steps, scale, entropy float64) (loss float64, err er
 	g.Entropy = 0
 	for c := range g.s.p.Components {
 		k := &g.s.p.Components[c]
-		g.grads[c] = resize(g.grads[c], n*k.N)
+		g.grads[c] = reuse.Slice(g.grads[c], n*k.N)
 		clear(g.grads[c])
 		if err := g.component(c, x, func(i, choice int) {
 			h := 0.0
@@ -226,7 +220,7 @@ func (g *Gradient) component(c int, x Steps, f func(i, choice int)) error {
 		return err
 	}
 	k, p := &g.s.p.Components[c], g.s.p
-	g.p = resize(g.p, k.N)
+	g.p = reuse.Slice(g.p, k.N)
 	for i := range g.s.batch.Graphs() {
 		legal := x.Mask[i*p.N+k.From:][:k.N]
 		n := int(x.Choice[i*len(p.Components)+c])

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -123,7 +124,7 @@ func (m *graphNets) act(w world, s *rng.Stream, d *decision) error {
 
 // draw is one choice of an agent.
 func (m *graphNets) draw(row, component int, scores []float32, mask []bool) int {
-	m.probs = grow(m.probs, len(scores))
+	m.probs = reuse.Slice(m.probs, len(scores))
 	choice.Softmax(m.probs, scores, mask)
 	c := choice.Draw(m.probs, m.draws.Float64())
 	if c != choice.None {
@@ -208,7 +209,7 @@ func (m *graphNets) policyGradient(b *batch, c *Config, sums *metrics) error {
 	if err := m.scorer.Begin(m.policy.batch, m.drops(m.policy.adam, 0)); err != nil {
 		return err
 	}
-	m.logp, m.slope = grow(m.logp, len(list)), grow(m.slope, len(list))
+	m.logp, m.slope = reuse.Slice(m.logp, len(list)), reuse.Slice(m.slope, len(list))
 	if err := m.derivative.LogProb(m.steps, m.logp); err != nil {
 		return err
 	}
@@ -230,7 +231,7 @@ func (m *graphNets) valueGradient(b *batch, c *Config, sums *metrics) error {
 		return err
 	}
 	p.net.Forward(p.work, p.batch, m.drops(p.adam, 1))
-	m.out, m.grad = grow(m.out, len(list)), grow(m.grad, len(list))
+	m.out, m.grad = reuse.Slice(m.out, len(list)), reuse.Slice(m.grad, len(list))
 	p.net.Head(p.work, 0, nil, nil).Get(m.out)
 	for i, s := range list {
 		loss, slope := valueLoss(float64(m.out[i]), float64(b.value[s]), b.ret[s], c.ClipRange, c.ValueClip)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -114,8 +115,8 @@ type model interface {
 func (p *part) prepare(lambda float64) error {
 	b := p.buf
 	n := b.len()
-	p.value, p.follow, p.followRow = grow(p.value, n), grow(p.follow, b.ends.size()), grow(p.followRow, b.ends.size())
-	p.advantage, p.ret = grow(p.advantage, n), grow(p.ret, n)
+	p.value, p.follow, p.followRow = reuse.Slice(p.value, n), reuse.Slice(p.follow, b.ends.size()), reuse.Slice(p.followRow, b.ends.size())
+	p.advantage, p.ret = reuse.Slice(p.advantage, n), reuse.Slice(p.ret, n)
 	for i, e := range b.end {
 		if e >= 0 {
 			p.followRow[e] = b.row[i]
@@ -138,7 +139,7 @@ func (p *part) prepare(lambda float64) error {
 // advantages goes backwards through the rollout.
 func (p *part) advantages(lambda float64) error {
 	b := p.buf
-	p.later = grow(p.later, b.rows)
+	p.later = reuse.Slice(p.later, b.rows)
 	for i := range p.later {
 		p.later[i] = -1
 	}
@@ -226,7 +227,7 @@ func (p *part) step(i int, c *Config, m *metrics) error {
 // standardise fills in the advantages of a group, with mean 0 and deviation 1 where on.
 func (b *batch) standardise(g int, on bool) {
 	list := b.samples[g]
-	b.advantage[g] = grow(b.advantage[g], len(list))
+	b.advantage[g] = reuse.Slice(b.advantage[g], len(list))
 	a := b.advantage[g]
 	for i, s := range list {
 		a[i] = b.part.advantage[s]
@@ -238,11 +239,4 @@ func (b *batch) standardise(g int, on bool) {
 	for i := range a {
 		a[i] = (a[i] - mean) / (math.Sqrt(variance) + 1e-8)
 	}
-}
-
-func grow[E any](s []E, n int) []E {
-	if cap(s) < n {
-		return make([]E, n, n+n/4)
-	}
-	return s[:n]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -115,7 +116,7 @@ func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher 
 	}
 	clear(logp)
 	return m.acting.Run(m.obs, m.acts, func(row, component int, scores []float32, mask []bool) int {
-		m.probs = resize(m.probs, len(scores))
+		m.probs = reuse.Slice(m.probs, len(scores))
 		choice.Softmax(m.probs, scores, mask)
 		c := choice.None
 		if t := teacher.action(row); t == nil {
@@ -206,7 +207,7 @@ func (m *graphModel) value(p *graphPass, at []stepRef, drop *rng.Key) (n int, er
 		return 0, err
 	}
 	p.net.Forward(p.work, p.batch, drop)
-	m.out = resize(m.out, n)
+	m.out = reuse.Slice(m.out, n)
 	p.net.Head(p.work, 0, nil, nil).Get(m.out)
 	return n, m.ctx.Train.Err()
 }
@@ -218,7 +219,7 @@ func (m *graphModel) valueGradient(b *batch) (loss float64, err error) {
 		if n, err = m.value(&m.valueNet, b.refs[from:own], m.drops(m.valueAdam, 1, from)); err != nil {
 			return 0, err
 		}
-		m.grad = resize(m.grad, n)
+		m.grad = reuse.Slice(m.grad, n)
 		for i, v := range m.out {
 			d := float64(v) - float64(b.ret[from+i])
 			loss += d * d / float64(own)
@@ -267,11 +268,4 @@ func (m *graphModel) weights(p *saved.Parts) {
 
 func (m *graphModel) policy() (agents.Policy, error) {
 	return graphs.NewPolicy(Name, m.ctx.Spec, m.ctx.Train, m.policyNet.net, m.ctx.Act)
-}
-
-func resize[E any](s []E, n int) []E {
-	if cap(s) < n {
-		return make([]E, n, n+n/4)
-	}
-	return s[:n]
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // Cluster is what a platform knows of its cluster when a decision is due: all that the scheduler sees. Times are in
@@ -133,7 +134,7 @@ func (e *Env) Cluster(c *Cluster) {
 			}
 		}
 	}
-	e.places = resize(e.places, len(e.requests))
+	e.places = reuse.Slice(e.places, len(e.requests))
 	for i := range e.requests {
 		e.places[i] = len(c.Requests)
 		if e.requests[i].left > 0 {

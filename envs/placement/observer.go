@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // Observer makes observations of what a platform knows of its cluster, and starts of what a policy decides. It writes
@@ -176,8 +177,8 @@ func (v *view) loadFunctions(c *Cluster) error {
 // loadRequests makes the requests, with all of their invocations not started but those that are done.
 func (v *view) loadRequests(c *Cluster) error {
 	size := len(c.Requests) * v.s.steps
-	v.invocations, v.levels = resize(v.invocations, size), resize(v.levels, size)
-	v.rows = resize(v.rows, size*v.layout.still())
+	v.invocations, v.levels = reuse.Slice(v.invocations, size), reuse.Slice(v.levels, size)
+	v.rows = reuse.Slice(v.rows, size*v.layout.still())
 	clear(v.levels)
 	for i := range c.Requests {
 		if err := v.loadRequest(int32(i), &c.Requests[i]); err != nil {

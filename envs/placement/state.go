@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // CopyFrom implements [envs.Env].
@@ -96,7 +97,7 @@ func (e *Env) restore() error {
 
 // derived resets the fields that are not saved, as at the start of an episode.
 func (e *Env) derived() {
-	e.levels, e.rows = resize(e.levels, len(e.invocations)), resize(e.rows, len(e.invocations)*e.layout.still())
+	e.levels, e.rows = reuse.Slice(e.levels, len(e.invocations)), reuse.Slice(e.rows, len(e.invocations)*e.layout.still())
 	clear(e.levels)
 	clear(e.rows)
 	e.ends, e.sums = e.ends[:0], sums{}
@@ -109,13 +110,6 @@ func (e *Env) derived() {
 	for f := range e.functions {
 		e.functions[f] = functionState{since: e.functions[f].since, cold: e.functions[f].cold}
 	}
-}
-
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // restoreRequests checks the requests and their invocations, and counts the invocations that are done.

@@ -159,8 +159,8 @@ func (e *Flat) see(obs *envs.Observation) {
 	over := max(at.SLO-at.Now, at.SLO/100)
 	for k, i := range e.offer {
 		o, p := &m.Options[s][i], &e.view.prospects[k]
-		x[0], x[1] = within(o.P90/over), wide(o.USD/unit)
-		x[2], x[3] = tight((p.USD-least)/unit), float32(p.Late)
+		x[0], x[1] = within(o.P90/over), envs.Wide(o.USD/unit)
+		x[2], x[3] = envs.Tight((p.USD-least)/unit), float32(p.Late)
 		x = x[4:]
 	}
 }

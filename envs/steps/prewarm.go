@@ -3,6 +3,8 @@ package steps
 import (
 	"fmt"
 	"math"
+
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // Prewarming (StepConf, §5). When the steps of a moment have been decided, the configuration of each step that comes next
@@ -43,11 +45,11 @@ func (w *walk) beginPrewarming() {
 		return
 	}
 	n := len(w.at.State)
-	a.comes, a.begins, a.calls = resized(a.comes, n), resized(a.begins, n), resized(a.calls, n)
+	a.comes, a.begins, a.calls = reuse.Slice(a.comes, n), reuse.Slice(a.begins, n), reuse.Slice(a.calls, n)
 	clear(a.calls)
 	t := &a.then
-	t.State, t.Choice, t.Ready = resized(t.State, n), resized(t.Choice, n), resized(t.Ready, 1)
-	t.Begun, t.Done = resized(t.Begun, n), resized(t.Done, n)
+	t.State, t.Choice, t.Ready = reuse.Slice(t.State, n), reuse.Slice(t.Choice, n), reuse.Slice(t.Ready, 1)
+	t.Begun, t.Done = reuse.Slice(t.Begun, n), reuse.Slice(t.Done, n)
 	a.ahead.Begin(w.m, w.at.SLO, w.at.Miss)
 }
 

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -27,7 +28,7 @@ type pool struct {
 func (p *pool) reset(of *Platform, steps int) {
 	p.platform, p.sizes, p.cores, p.memory = of, len(of.Memory), 0, 0
 	n := steps * p.sizes
-	p.lists, p.mb = resized(p.lists, n), resized(p.mb, n)
+	p.lists, p.mb = reuse.Slice(p.lists, n), reuse.Slice(p.mb, n)
 	for i := range p.lists {
 		p.lists[i], p.mb[i] = p.lists[i][:0], of.Memory[i%p.sizes]
 	}

@@ -1,8 +1,6 @@
 package steps
 
 import (
-	"math"
-
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -31,33 +29,19 @@ type view struct {
 }
 
 const (
-	asRatio  = "as x/(|x|+0.05)"
-	asMore   = "as x/(x+1)"
-	asLog    = "as ln(1+x)/4"
-	ofSLO    = "of the SLO"
-	ofUnit   = "of the workflow's unit of price"
-	byUnit   = "of the workflow's unit of price, as x/(x+1)"
-	tightest = 0.05
+	asRatio = "as x/(|x|+0.05)"
+	asMore  = "as x/(x+1)"
+	asLog   = "as ln(1+x)/4"
+	ofSLO   = "of the SLO"
+	ofUnit  = "of the workflow's unit of price"
+	byUnit  = "of the workflow's unit of price, as x/(x+1)"
 )
-
-// tight maps small relative differences to −1 to 1: 0.05 is a half.
-func tight(x float64) float32 { return float32(x / (math.Abs(x) + tightest)) }
-
-// wide maps ratios from 0 on to 0 to 1: 1 is a half.
-func wide(x float64) float32 { return float32(x / (x + 1)) }
 
 // high maps numbers of any size from 0 on.
 func high(x float64) float32 { return float32(portable.Log1p(x) / 4) }
 
 // within keeps shares of the SLO where networks can use them.
 func within(x float64) float32 { return float32(min(max(x, -2), 2)) }
-
-func flag(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // seenRequest is what the features of a request are computed from.
 type seenRequest struct {
@@ -72,7 +56,7 @@ type seenRequest struct {
 var requestFeatures = []envs.Feature[seenRequest]{
 	envs.NewFeature("left", ofSLO, "time left", func(x *seenRequest) float32 { return within(x.left / x.at.SLO) }),
 	envs.NewFeature("slo", asMore, "the SLO over the fastest time, less 1",
-		func(x *seenRequest) float32 { return wide(max(x.at.SLO/x.m.Fastest-1, 0)) }),
+		func(x *seenRequest) float32 { return envs.Wide(max(x.at.SLO/x.m.Fastest-1, 0)) }),
 	envs.NewFeature("miss", "of the workflow's unit of price, as ln(1+x)/4", "price of a miss",
 		func(x *seenRequest) float32 { return high(x.at.Miss / x.unit) }),
 	envs.NewFeature("spent", ofUnit, "price so far", func(x *seenRequest) float32 { return within(x.at.Spent / x.unit) }),
@@ -86,9 +70,9 @@ var requestFeatures = []envs.Feature[seenRequest]{
 		func(x *seenRequest) float32 { return float32(x.decided) / float32(x.steps) }),
 	envs.NewFeature("steps", "as n/(n+8)", "steps", func(x *seenRequest) float32 { return float32(x.steps) / float32(x.steps+8) }),
 	envs.NewFeature("ready", "as n/(n+1)", "steps that are to be decided at this moment, beyond the first",
-		func(x *seenRequest) float32 { return wide(float64(max(len(x.at.Ready)-1, 0))) }),
+		func(x *seenRequest) float32 { return envs.Wide(float64(max(len(x.at.Ready)-1, 0))) }),
 	envs.NewFeature("running", "as n/(n+1)", "steps that are running",
-		func(x *seenRequest) float32 { return wide(float64(x.inProgress)) }),
+		func(x *seenRequest) float32 { return envs.Wide(float64(x.inProgress)) }),
 	envs.NewFeature("waits", ofSLO, "the longest that is left of running steps and what follows them, at P90",
 		func(x *seenRequest) float32 { return within(x.waits / x.at.SLO) }),
 }
@@ -111,11 +95,11 @@ type seenStep struct {
 func (x *seenStep) ended() bool { return x.state == Done || x.state == Skipped }
 
 var stepFeatures = []envs.Feature[seenStep]{
-	envs.NewFeature("waiting", "", "1 where what it waits for has not ended", func(x *seenStep) float32 { return flag(x.state == Waiting) }),
-	envs.NewFeature("ready", "", "1 where it is to be decided at this moment", func(x *seenStep) float32 { return flag(x.state == Ready) }),
-	envs.NewFeature("running", "", "1 where it is running", func(x *seenStep) float32 { return flag(x.state == Running) }),
-	envs.NewFeature("done", "", "1 where it has ended", func(x *seenStep) float32 { return flag(x.state == Done) }),
-	envs.NewFeature("next", "", "1 where it is the one to decide", func(x *seenStep) float32 { return flag(x.next) }),
+	envs.NewFeature("waiting", "", "1 where what it waits for has not ended", func(x *seenStep) float32 { return envs.Flag(x.state == Waiting) }),
+	envs.NewFeature("ready", "", "1 where it is to be decided at this moment", func(x *seenStep) float32 { return envs.Flag(x.state == Ready) }),
+	envs.NewFeature("running", "", "1 where it is running", func(x *seenStep) float32 { return envs.Flag(x.state == Running) }),
+	envs.NewFeature("done", "", "1 where it has ended", func(x *seenStep) float32 { return envs.Flag(x.state == Done) }),
+	envs.NewFeature("next", "", "1 where it is the one to decide", func(x *seenStep) float32 { return envs.Flag(x.next) }),
 	envs.NewFeature("tasks", asLog, "its tasks", func(x *seenStep) float32 { return high(float64(x.m.Steps[x.s].Tasks)) }),
 	envs.NewFeature("p50", ofSLO, "median of its time; of a running step what is left of it",
 		func(x *seenStep) float32 { return within(x.p50 / x.at.SLO) }),
@@ -124,7 +108,9 @@ var stepFeatures = []envs.Feature[seenStep]{
 		func(x *seenStep) float32 { return within(x.o.USD / x.unit) }),
 	envs.NewFeature("fastest", ofSLO, "P90 of its fastest option", func(x *seenStep) float32 { return within(x.options[0].P90 / x.at.SLO) }),
 	envs.NewFeature("dearest", byUnit, "price of its fastest option above that of its cheapest one",
-		func(x *seenStep) float32 { return wide((x.options[0].USD - x.options[len(x.options)-1].USD) / x.unit) }),
+		func(x *seenStep) float32 {
+			return envs.Wide((x.options[0].USD - x.options[len(x.options)-1].USD) / x.unit)
+		}),
 	envs.NewFeature("slack", ofSLO, "time left beyond it and what follows it, at P90", func(x *seenStep) float32 {
 		if x.ended() {
 			return 0
@@ -155,9 +141,9 @@ var optionFeatures = []envs.Feature[seenOption]{
 	envs.NewFeature("p50", "of the time left", "median of the step's time, warm instances left out of account",
 		func(x *seenOption) float32 { return within(x.o.P50 / x.over) }),
 	envs.NewFeature("p90", "of the time left", "the 90th percentile of it", func(x *seenOption) float32 { return within(x.o.P90 / x.over) }),
-	envs.NewFeature("price", byUnit, "the step's price", func(x *seenOption) float32 { return wide(x.o.USD / x.unit) }),
+	envs.NewFeature("price", byUnit, "the step's price", func(x *seenOption) float32 { return envs.Wide(x.o.USD / x.unit) }),
 	envs.NewFeature("dearer", asRatio, "its price above that of the option of the least price times time, over the unit of price",
-		func(x *seenOption) float32 { return tight((x.o.USD - x.cheap.USD) / x.unit) }),
+		func(x *seenOption) float32 { return envs.Tight((x.o.USD - x.cheap.USD) / x.unit) }),
 	envs.NewFeature("slack", ofSLO, "time left beyond the step and what follows it, at P90; the rest with the options of the "+
 		"least price times time", func(x *seenOption) float32 {
 		return within((x.left - x.o.P90 - x.best + x.cheap.P90) / x.at.SLO)
@@ -166,10 +152,10 @@ var optionFeatures = []envs.Feature[seenOption]{
 		return within((x.left - x.o.P90 - x.quickest + x.m.Options[x.s][0].P90) / x.at.SLO)
 	}),
 	envs.NewFeature("share", asMore, "its P90 over the step's fair share of the time left (StepConf, eq. 14)",
-		func(x *seenOption) float32 { return wide(x.o.P90 / max(x.over*(x.cheap.P90/x.best), 1e-9)) }),
+		func(x *seenOption) float32 { return envs.Wide(x.o.P90 / max(x.over*(x.cheap.P90/x.best), 1e-9)) }),
 	envs.NewFeature("prospect", asRatio, "expected price of the option, the rest and a miss, above the least of all options, over "+
-		"the unit of price", func(x *seenOption) float32 { return tight((x.prospect.USD - x.least) / x.unit) }),
-	envs.NewFeature("least", "", "1 where that is the least", func(x *seenOption) float32 { return flag(x.prospect.USD == x.least) }),
+		"the unit of price", func(x *seenOption) float32 { return envs.Tight((x.prospect.USD - x.least) / x.unit) }),
+	envs.NewFeature("least", "", "1 where that is the least", func(x *seenOption) float32 { return envs.Flag(x.prospect.USD == x.least) }),
 	envs.NewFeature("late", "probability", "that the request ends late, with the plan for the rest of that expectation",
 		func(x *seenOption) float32 { return float32(x.prospect.Late) }),
 	envs.NewFeature("spare", ofSLO, "time left in the mean, with that plan",

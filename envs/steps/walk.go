@@ -3,6 +3,7 @@ package steps
 import (
 	"math"
 
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -90,14 +91,14 @@ func (w *walk) begin(m, truth *Model, key rng.Key, slo, miss float64) {
 	n, p := m.NumSteps(), &truth.Platform
 	w.m, w.truth, w.key, w.running, w.total = m, truth, key, 0, totals{}
 	w.runner.platform = p
-	w.open, w.taken, w.ends, w.offs = resized(w.open, n), resized(w.taken, n), resized(w.ends, n), resized(w.offs, n)
+	w.open, w.taken, w.ends, w.offs = reuse.Slice(w.open, n), reuse.Slice(w.taken, n), reuse.Slice(w.ends, n), reuse.Slice(w.offs, n)
 	copy(w.open, m.before)
 	clear(w.taken)
 	a := &w.at
-	*a = Moment{SLO: slo, Miss: miss, Ready: a.Ready[:0], State: resized(a.State, n), Choice: resized(a.Choice, n),
-		Begun: resized(a.Begun, n), Done: resized(a.Done, n), Warm: resized(a.Warm, n)}
+	*a = Moment{SLO: slo, Miss: miss, Ready: a.Ready[:0], State: reuse.Slice(a.State, n), Choice: reuse.Slice(a.Choice, n),
+		Begun: reuse.Slice(a.Begun, n), Done: reuse.Slice(a.Done, n), Warm: reuse.Slice(a.Warm, n)}
 	sizes := len(p.Memory)
-	w.warm = resized(w.warm, n*sizes)
+	w.warm = reuse.Slice(w.warm, n*sizes)
 	clear(w.warm)
 	for s := range n {
 		a.State[s], a.Choice[s], a.Begun[s], a.Done[s] = Waiting, -1, 0, 0
@@ -106,14 +107,6 @@ func (w *walk) begin(m, truth *Model, key rng.Key, slo, miss float64) {
 	w.beginPrewarming()
 	w.arrive(m.Flow.Entry())
 	w.proceed()
-}
-
-// resized returns a slice of a length, with the memory of another one where it is large enough.
-func resized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // over reports whether the request has ended.
@@ -297,7 +290,7 @@ type Played struct {
 // draws. slo is the limit in seconds and miss its price in USD, as the decider is told.
 func (p *Player) Play(m *Model, d Decider, key rng.Key, slo, miss float64) Played {
 	w := &p.walk
-	p.runs = resized(p.runs, m.NumSteps())
+	p.runs = reuse.Slice(p.runs, m.NumSteps())
 	clear(p.runs)
 	p.room.reset(&m.Platform)
 	w.runner.room = &p.room

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -263,9 +264,9 @@ func (t *task) again(plan []int, decided []int32, c int) relaxed {
 // prepare sets what depends on the application alone.
 func (t *task) prepare(n *menu) {
 	t.solver.begin(n)
-	t.plan, t.start = resized(t.plan, len(n.offers)), resized(t.start, len(n.offers))
-	t.none = resized(t.none, len(n.offers))
-	t.value, t.utmost = resized(t.value, len(n.combinations)), resized(t.utmost, len(n.combinations))
+	t.plan, t.start = reuse.Slice(t.plan, len(n.offers)), reuse.Slice(t.start, len(n.offers))
+	t.none = reuse.Slice(t.none, len(n.offers))
+	t.value, t.utmost = reuse.Slice(t.value, len(n.combinations)), reuse.Slice(t.utmost, len(n.combinations))
 	times, prices := 0.0, 0.0
 	for f := range n.offers {
 		t.none[f] = -1
@@ -278,13 +279,6 @@ func (t *task) prepare(n *menu) {
 		t.fill(t.plan, t.none, n.combinations[0], t.scale)
 		t.learn(t.plan, 0.5)
 	}
-}
-
-func resized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // draw draws a problem that can be solved: the accuracy among the scores that there are, and the constraint between

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // ID names the environment.
@@ -151,7 +152,7 @@ func (e *Env) begin(from episode) error {
 	}
 	e.episode = from
 	e.walk.restart(n, p)
-	e.plan = resized(e.plan, len(n.offers))
+	e.plan = reuse.Slice(e.plan, len(n.offers))
 	return nil
 }
 
@@ -190,14 +191,14 @@ func (e *Env) slots(f int, x []float32) {
 		x[2] = float32(w.menu.model.Variants[f][v].Accuracy)
 		for _, c := range w.best {
 			if w.consistent(c, f, v) {
-				x[1] = tight(w.problem.loss(w.value[c].out, w.outcome))
+				x[1] = envs.Tight(w.problem.loss(w.value[c].out, w.outcome))
 				break
 			}
 		}
 		for k := range grid {
 			o := &w.menu.offers[f][at(span, float64(k)/(grid-1))]
-			x[3+2*k] = wide(w.share[f] * o.seconds / w.outcome.Seconds)
-			x[4+2*k] = wide(o.usd / w.outcome.USD)
+			x[3+2*k] = envs.Wide(w.share[f] * o.seconds / w.outcome.Seconds)
+			x[4+2*k] = envs.Wide(o.usd / w.outcome.USD)
 		}
 		x = x[perSlot:]
 	}

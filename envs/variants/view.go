@@ -1,8 +1,6 @@
 package variants
 
 import (
-	"math"
-
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
@@ -22,31 +20,25 @@ const (
 
 const asRatio = "as x/(|x|+0.05)"
 
-// tight maps small relative differences to −1 to 1: 0.05 is a half.
-func tight(x float64) float32 { return float32(x / (math.Abs(x) + 0.05)) }
-
-// wide maps ratios from 0 on to 0 to 1: 1 is a half.
-func wide(x float64) float32 { return float32(x / (float64(x) + 1)) }
-
 var problemFeatures = []envs.Feature[walk]{
 	envs.NewFeature("time", "", "1 where the response time is to be least (OptiServe, eq. 4.3)",
-		func(w *walk) float32 { return flag(w.problem.Objective == Time) }),
+		func(w *walk) float32 { return envs.Flag(w.problem.Objective == Time) }),
 	envs.NewFeature("cost", "", "1 where the cost is to be least (eq. 4.4)",
-		func(w *walk) float32 { return flag(w.problem.Objective == Cost) }),
+		func(w *walk) float32 { return envs.Flag(w.problem.Objective == Cost) }),
 	envs.NewFeature("accuracy", "", "1 where the accuracy is to be greatest (eq. 4.5)",
-		func(w *walk) float32 { return flag(w.problem.Objective == Accuracy) }),
+		func(w *walk) float32 { return envs.Flag(w.problem.Objective == Accuracy) }),
 	envs.NewFeature("time left", asRatio, "of the latency that is allowed, what the present plan leaves; 0 without one",
-		func(w *walk) float32 { return tight(left(w.outcome.Seconds, w.problem.Latency)) }),
+		func(w *walk) float32 { return envs.Tight(left(w.outcome.Seconds, w.problem.Latency)) }),
 	envs.NewFeature("budget left", asRatio, "of the budget, what the present plan leaves; 0 without one",
-		func(w *walk) float32 { return tight(left(w.outcome.USD, w.problem.Budget)) }),
+		func(w *walk) float32 { return envs.Tight(left(w.outcome.USD, w.problem.Budget)) }),
 	envs.NewFeature("decided", "share", "functions that are decided",
 		func(w *walk) float32 { return float32(w.at) / float32(len(w.decided)) }),
 	envs.NewFeature("functions", "as n/(n+8)", "functions",
 		func(w *walk) float32 { return float32(len(w.decided)) / float32(len(w.decided)+8) }),
 	envs.NewFeature("accuracy left", asRatio, "accuracy of the present plan above what is wanted; 0 without one",
-		func(w *walk) float32 { return tight(w.problem.above(w.outcome.Accuracy)) }),
+		func(w *walk) float32 { return envs.Tight(w.problem.above(w.outcome.Accuracy)) }),
 	envs.NewFeature("served", "", "1 where plans are served; the next five are 0 where they are not",
-		func(w *walk) float32 { return flag(w.menu.service != nil) }),
+		func(w *walk) float32 { return envs.Flag(w.menu.service != nil) }),
 	ofService("margin", "share", "part of the allowed 95th percentile that the mean time is planned with; 0 before it is chosen",
 		func(w *walk, _ *service) float32 {
 			if w.margin < 0 {
@@ -55,11 +47,11 @@ var problemFeatures = []envs.Feature[walk]{
 			return float32(margins[w.margin])
 		}),
 	ofService("cold start", "as x/(x+1)", "mean time of a cold start, over the allowed percentile",
-		func(w *walk, s *service) float32 { return wide(s.platform.ColdStart / w.asked.Latency) }),
+		func(w *walk, s *service) float32 { return envs.Wide(s.platform.ColdStart / w.asked.Latency) }),
 	ofService("kept", "as n/(n+1)", "requests that arrive while an idle instance is kept",
-		func(_ *walk, s *service) float32 { return wide(s.rate * s.platform.KeepAlive) }),
+		func(_ *walk, s *service) float32 { return envs.Wide(s.rate * s.platform.KeepAlive) }),
 	ofService("bursty", "", "1 where requests arrive in bursts",
-		func(_ *walk, s *service) float32 { return flag(s.kind != workload.Poisson) }),
+		func(_ *walk, s *service) float32 { return envs.Flag(s.kind != workload.Poisson) }),
 	ofService("quickest", "share", "part of the allowed percentile that the quickest known plan takes on average",
 		func(w *walk, _ *service) float32 { return float32(min(w.utmost[w.quick[0]]/w.asked.Latency, 2)) }),
 }
@@ -83,23 +75,23 @@ type seenFunction struct {
 }
 
 var functionFeatures = []envs.Feature[seenFunction]{
-	envs.NewFeature("decided", "", "1 where it is decided", func(x *seenFunction) float32 { return flag(x.w.decided[x.f] >= 0) }),
-	envs.NewFeature("next", "", "1 where it is the one to decide", func(x *seenFunction) float32 { return flag(x.f == x.w.function()) }),
-	envs.NewFeature("runs", "as n/(n+1)", "runs in a request", func(x *seenFunction) float32 { return wide(x.runs) }),
+	envs.NewFeature("decided", "", "1 where it is decided", func(x *seenFunction) float32 { return envs.Flag(x.w.decided[x.f] >= 0) }),
+	envs.NewFeature("next", "", "1 where it is the one to decide", func(x *seenFunction) float32 { return envs.Flag(x.f == x.w.function()) }),
+	envs.NewFeature("runs", "as n/(n+1)", "runs in a request", func(x *seenFunction) float32 { return envs.Wide(x.runs) }),
 	envs.NewFeature("critical", "as x/(x+1)", "by how much the response time grows with the time of a run",
-		func(x *seenFunction) float32 { return wide(x.share) }),
+		func(x *seenFunction) float32 { return envs.Wide(x.share) }),
 	envs.NewFeature("time", "share", "part of the response time in the present plan",
 		func(x *seenFunction) float32 { return float32(min(x.share*x.o.seconds/x.w.outcome.Seconds, 2)) }),
 	envs.NewFeature("price", "share", "part of the cost in the present plan",
 		func(x *seenFunction) float32 { return float32(min(x.o.usd/x.w.outcome.USD, 2)) }),
 	envs.NewFeature("time range", "as x/(x+1)", "between its slowest and quickest option, over the response time",
-		func(x *seenFunction) float32 { return wide(x.share * x.ranges.seconds / x.w.outcome.Seconds) }),
+		func(x *seenFunction) float32 { return envs.Wide(x.share * x.ranges.seconds / x.w.outcome.Seconds) }),
 	envs.NewFeature("price range", "as x/(x+1)", "between its dearest and cheapest option, over the cost",
-		func(x *seenFunction) float32 { return wide(x.ranges.usd / x.w.outcome.USD) }),
+		func(x *seenFunction) float32 { return envs.Wide(x.ranges.usd / x.w.outcome.USD) }),
 	envs.NewFeature("variants", "as n/(n+1)", "variants beyond the first",
-		func(x *seenFunction) float32 { return wide(float64(x.w.menu.left[x.f] - 1)) }),
+		func(x *seenFunction) float32 { return envs.Wide(float64(x.w.menu.left[x.f] - 1)) }),
 	envs.NewFeature("varies", "as x/(x+1)", "coefficient of variation of its run times in the present plan",
-		func(x *seenFunction) float32 { return wide(x.w.menu.model.Options[x.f][x.o.option].CV) }),
+		func(x *seenFunction) float32 { return envs.Wide(x.w.menu.model.Options[x.f][x.o.option].CV) }),
 	envs.NewFeature("cold", "share", "runs that find no instance, were they spread evenly; 0 where plans are not served",
 		func(x *seenFunction) float32 {
 			if x.w.menu.service == nil {
@@ -143,29 +135,29 @@ func ofOffer(name, unit, doc string, of func(x *seenOffer) float32) envs.Feature
 
 var offerFeatures = []envs.Feature[seenOffer]{
 	ofPlan("objective", "what the plan with it loses at the objective against the present plan",
-		func(x *seenOffer) float32 { return tight(x.w.problem.loss(x.v.out, x.w.outcome)) }),
+		func(x *seenOffer) float32 { return envs.Tight(x.w.problem.loss(x.v.out, x.w.outcome)) }),
 	ofPlan("time left", "of the latency, what the plan with it leaves; 0 without one",
-		func(x *seenOffer) float32 { return tight(left(x.v.out.Seconds, x.latency)) }),
+		func(x *seenOffer) float32 { return envs.Tight(left(x.v.out.Seconds, x.latency)) }),
 	ofOffer("budget left", asRatio, "of the budget, what the plan with it leaves; 0 without one",
-		func(x *seenOffer) float32 { return tight(left(x.v.out.USD, x.w.problem.Budget)) }),
+		func(x *seenOffer) float32 { return envs.Tight(left(x.v.out.USD, x.w.problem.Budget)) }),
 	ofPlan("accuracy left", "accuracy above what is wanted; 0 without one",
-		func(x *seenOffer) float32 { return tight(x.w.problem.above(x.v.out.Accuracy)) }),
+		func(x *seenOffer) float32 { return envs.Tight(x.w.problem.above(x.v.out.Accuracy)) }),
 	ofOffer("relaxed", asRatio, "price plus rate times time above the least of its variant, over the cost: the rate of time is "+
 		"that at which the relaxed problem keeps the constraint",
-		func(x *seenOffer) float32 { return tight(x.v.cost / x.w.outcome.USD) }),
+		func(x *seenOffer) float32 { return envs.Tight(x.v.cost / x.w.outcome.USD) }),
 	ofPlan("slower", "time of the plan with it above the present plan's, over it",
 		func(x *seenOffer) float32 {
-			return tight((x.v.out.Seconds - x.w.outcome.Seconds) / x.w.outcome.Seconds)
+			return envs.Tight((x.v.out.Seconds - x.w.outcome.Seconds) / x.w.outcome.Seconds)
 		}),
 	ofPlan("dearer", "cost of the plan with it above the present plan's, over it",
-		func(x *seenOffer) float32 { return tight((x.v.out.USD - x.w.outcome.USD) / x.w.outcome.USD) }),
-	ofOffer("present", "", "1 where the present plan has it", func(x *seenOffer) float32 { return flag(x.present) }),
+		func(x *seenOffer) float32 { return envs.Tight((x.v.out.USD - x.w.outcome.USD) / x.w.outcome.USD) }),
+	ofOffer("present", "", "1 where the present plan has it", func(x *seenOffer) float32 { return envs.Flag(x.present) }),
 	ofOffer("variant", asRatio, "what the best plan with its variant loses at the objective",
-		func(x *seenOffer) float32 { return tight(x.w.problem.loss(x.with.out, x.w.outcome)) }),
+		func(x *seenOffer) float32 { return envs.Tight(x.w.problem.loss(x.with.out, x.w.outcome)) }),
 	envs.NewFeature("size", "share", "its place among the sizes of its variant", func(x *seenOffer) float32 { return x.place }),
 	ofOffer("edge", "", "1 where the constraint is kept only if the functions that are left do their utmost for it",
-		func(x *seenOffer) float32 { return flag(x.v.edge) }),
-	envs.NewFeature("legal", "", "1 where it can be chosen", func(x *seenOffer) float32 { return flag(x.v.legal) }),
+		func(x *seenOffer) float32 { return envs.Flag(x.v.edge) }),
+	envs.NewFeature("legal", "", "1 where it can be chosen", func(x *seenOffer) float32 { return envs.Flag(x.v.legal) }),
 	ofOffer("own time", "share", "part of the response time that its runs take",
 		func(x *seenOffer) float32 { return float32(min(x.share*x.o.seconds/x.w.outcome.Seconds, 2)) }),
 	ofOffer("own price", "share", "part of the cost that its runs take",
@@ -253,13 +245,6 @@ func (w *walk) show(g *envs.GraphValue) error {
 		}
 	}
 	return nil
-}
-
-func flag(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (w *walk) showProblem(g *envs.GraphValue) error {

@@ -1,6 +1,10 @@
 package variants
 
-import "math"
+import (
+	"math"
+
+	"github.com/stoker-rl/stoker/internal/reuse"
+)
 
 // solver finds plans of relaxed problems: time has a rate in USD per second, one for the whole application, and each
 // function takes the offer with the least price plus rate times its share of the response time. It keeps its memory
@@ -29,7 +33,7 @@ const (
 
 func (s *solver) begin(n *menu) {
 	s.menu = n
-	s.choice, s.share = resized(s.choice, len(n.offers)), resized(s.share, len(n.offers))
+	s.choice, s.share = reuse.Slice(s.choice, len(n.offers)), reuse.Slice(s.share, len(n.offers))
 }
 
 // evaluate returns the outcome of a plan of offers.
@@ -168,7 +172,7 @@ func (w *walk) restart(n *menu, p Problem) {
 	w.task.begin(n, p)
 	w.first = w.ideal
 	k := len(n.offers)
-	w.decided, w.now, w.rest, w.trial = resized(w.decided, k), resized(w.now, k), resized(w.rest, k), resized(w.trial, k)
+	w.decided, w.now, w.rest, w.trial = reuse.Slice(w.decided, k), reuse.Slice(w.now, k), reuse.Slice(w.rest, k), reuse.Slice(w.trial, k)
 	for f := range w.decided {
 		w.decided[f] = -1
 	}
@@ -219,16 +223,16 @@ func (w *walk) look() {
 	}
 	w.learn(w.now, 0.3)
 	offers := w.menu.offers[f]
-	w.views = resized(w.views, len(offers))
+	w.views = reuse.Slice(w.views, len(offers))
 	for len(w.plans) < len(w.menu.spans[f]) {
 		w.plans = append(w.plans, nil)
 	}
-	w.with = resized(w.with, len(w.menu.spans[f]))
+	w.with = reuse.Slice(w.with, len(w.menu.spans[f]))
 	for v, span := range w.menu.spans[f] {
 		if span[1] == span[0] {
 			continue
 		}
-		w.plans[v] = resized(w.plans[v], len(w.decided))
+		w.plans[v] = reuse.Slice(w.plans[v], len(w.decided))
 		w.with[v] = w.alternative(f, v, offers[w.now[f]].variant == v)
 		w.judge(f, v, span)
 	}
@@ -356,7 +360,7 @@ func (w *walk) take(i int) {
 
 // lookAtMargins works out what the relaxed problem gives with each margin. The last one is 1, which can be kept.
 func (w *walk) lookAtMargins() {
-	w.views = resized(w.views, len(margins))
+	w.views = reuse.Slice(w.views, len(margins))
 	for k, m := range margins {
 		p, best := w.problem, relaxed{}
 		p.Latency = float64(m * w.asked.Latency)

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -109,7 +110,7 @@ func Check(s *Subject, m Requests, o CheckOptions) (*Checked, error) {
 		if len(m.USD) > 0 {
 			_, costs = halves(m.USD)
 		}
-		d, err := subject.estimate(mean(fitted), o)
+		d, err := subject.estimate(stats.Mean(fitted), o)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +123,7 @@ func Check(s *Subject, m Requests, o CheckOptions) (*Checked, error) {
 	}
 	sorted := slices.Sorted(slices.Values(judged))
 	out.measured, out.predicted = sorted, times
-	predicted, measured := mean(times), mean(judged)
+	predicted, measured := stats.Mean(times), stats.Mean(judged)
 	se := deviation(times) / math.Sqrt(float64(len(times)))
 	half := 1.96 * deviation(judged) / math.Sqrt(float64(len(judged)))
 	out.Rows = append(out.Rows, row("mean", "s", predicted, se, measured, measured-half, measured+half))
@@ -138,7 +139,7 @@ func Check(s *Subject, m Requests, o CheckOptions) (*Checked, error) {
 		for _, f := range out.Functions {
 			usd += f.USD
 		}
-		c := mean(costs)
+		c := stats.Mean(costs)
 		half := 1.96 * deviation(costs) / math.Sqrt(float64(len(costs)))
 		out.Rows = append(out.Rows, row("cost", "USD a million requests", usd, 0, c, c-half, c+half))
 		published.USDError = eval.Number(published.USD/c - 1)
@@ -190,7 +191,7 @@ func (s *Subject) estimate(want float64, o CheckOptions) (float64, error) {
 		at := *s
 		at.Delays = workflow.Delays{Node: d}
 		times, err := at.simulate(min(o.Simulated, 20000), o.Seed)
-		return mean(times), err
+		return stats.Mean(times), err
 	}
 	low, err := mean(0)
 	if err != nil || low >= want {
@@ -230,16 +231,8 @@ func halves(x []float64) (even, odd []float64) {
 	return even, odd
 }
 
-func mean(x []float64) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
-
 func deviation(x []float64) float64 {
-	m, sum := mean(x), 0.0
+	m, sum := stats.Mean(x), 0.0
 	for _, v := range x {
 		sum += float64((v - m) * (v - m))
 	}

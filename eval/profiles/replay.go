@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
@@ -102,7 +103,7 @@ func Replay(r io.Reader, o ReplayOptions) (*Replayed, error) {
 	for _, d := range designs {
 		for k := 3; k <= o.Points; k++ {
 			t := &tallies[d][k]
-			e := DesignError{Design: d, Sizes: k, Runs: mean(t.runs) / n, Published: mean(t.published) / n, Chosen: mean(t.chosen) / n}
+			e := DesignError{Design: d, Sizes: k, Runs: stats.Mean(t.runs) / n, Published: stats.Mean(t.published) / n, Chosen: stats.Mean(t.chosen) / n}
 			root := math.Sqrt(float64(o.Seeds))
 			e.PublishedSE, e.ChosenSE = eval.Number(deviation(t.published)/n/root), eval.Number(deviation(t.chosen)/n/root)
 			out.Designs = append(out.Designs, e)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // DPConfig configures [DP].
@@ -173,7 +174,7 @@ type onward struct {
 
 // integrate adds the values up by the trapezoidal rule.
 func (v *onward) integrate() {
-	v.sum = resized(v.sum, len(v.value))
+	v.sum = reuse.Slice(v.sum, len(v.value))
 	v.sum[0] = 0
 	for b := 1; b < len(v.value); b++ {
 		v.sum[b] = v.sum[b-1] + (v.value[b-1]+v.value[b])/2

@@ -192,11 +192,3 @@ func (t *tables[T]) of(m *steps.Model) T {
 	t.kept[m] = x
 	return x
 }
-
-// resized returns a slice of n numbers, in x where it has room.
-func resized[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n)
-	}
-	return x[:n]
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -140,7 +141,7 @@ func between(l menu, i int) (lo, hi int, f float64) {
 // plan raises sizes until the quantile is within the limit.
 func (o *orion) plan(m *steps.Model, slo float64, choice []int) {
 	d := o.tables.of(m)
-	o.place = resized(o.place, len(choice))
+	o.place = reuse.Slice(o.place, len(choice))
 	clear(o.place)
 	for o.quantile(d) > slo {
 		best, least, usd := -1, 0.0, 0.0
@@ -168,7 +169,7 @@ func (o *orion) plan(m *steps.Model, slo float64, choice []int) {
 // quantile returns that of the end-to-end time, by the draws.
 func (o *orion) quantile(d *drawn) float64 {
 	n := o.config.Draws
-	o.after, o.ends = resized(o.after, len(o.place)), resized(o.ends, n)
+	o.after, o.ends = reuse.Slice(o.after, len(o.place)), reuse.Slice(o.ends, n)
 	for k := range n {
 		for j := len(d.order) - 1; j >= 0; j-- {
 			v := d.order[j]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // How the times of the steps that are left make one.
@@ -92,7 +93,7 @@ func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
 // Begin implements [steps.Decider].
 func (r *Replan) Begin(m *steps.Model, slo, _ float64) {
 	r.fronts, r.model, r.slo = r.tables.of(m), m, slo
-	r.chosen = resized(r.chosen, len(r.menus))
+	r.chosen = reuse.Slice(r.chosen, len(r.menus))
 	for v := range r.chosen {
 		r.chosen[v] = -1
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // graph is the order of a workflow's steps. Steps are numbered as the workflow's nodes.
@@ -139,7 +140,7 @@ func (s *static) Begin(m *steps.Model, slo, _ float64) {
 		return
 	}
 	s.model, s.slo = m, slo
-	s.choice = resized(s.choice, m.NumSteps())
+	s.choice = reuse.Slice(s.choice, m.NumSteps())
 	s.plan(m, slo, s.choice)
 }
 
@@ -187,7 +188,7 @@ func oneCore(m *steps.Model, step int, l menu) float64 {
 
 // onSchedule decides all steps, where each begins when the sub-SLOs of those before it have passed.
 func (s *StepConf) onSchedule(choice []int) {
-	ends := resized(s.ends, len(choice))
+	ends := reuse.Slice(s.ends, len(choice))
 	s.ends = ends
 	for _, v := range s.order {
 		begin := 0.0
@@ -260,7 +261,7 @@ func (h *Hindsight) Foresee(draw func(step, option int) (seconds, usd float64)) 
 // Begin implements [steps.Decider].
 func (h *Hindsight) Begin(m *steps.Model, slo, miss float64) {
 	n := m.NumSteps()
-	h.choice = resized(h.choice, n)
+	h.choice = reuse.Slice(h.choice, n)
 	menus := make([]menu, n)
 	cheapest := 0.0
 	for v := range menus {

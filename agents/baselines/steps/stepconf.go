@@ -3,6 +3,7 @@ package steps
 import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
 // Readings of eq. 13.
@@ -169,10 +170,10 @@ func (c *StepConfConfig) effective(m *steps.Model, step int, l menu) float64 {
 func (s *StepConf) Begin(m *steps.Model, slo, _ float64) {
 	s.critical, s.slo = s.tables.of(m), slo
 	n := len(s.weight)
-	s.group, s.limit, s.tail = resized(s.group, n), resized(s.limit, n), resized(s.tail, n)
-	s.inside, s.onPath, s.longest = resized(s.inside, n), resized(s.onPath, n), resized(s.longest, n)
-	s.exit, s.share, s.begin, s.path = resized(s.exit, n), resized(s.share, n), resized(s.begin, n+1), resized(s.path, n)[:0]
-	s.numbers = resized(s.numbers, n+1)
+	s.group, s.limit, s.tail = reuse.Slice(s.group, n), reuse.Slice(s.limit, n), reuse.Slice(s.tail, n)
+	s.inside, s.onPath, s.longest = reuse.Slice(s.inside, n), reuse.Slice(s.onPath, n), reuse.Slice(s.longest, n)
+	s.exit, s.share, s.begin, s.path = reuse.Slice(s.exit, n), reuse.Slice(s.share, n), reuse.Slice(s.begin, n+1), reuse.Slice(s.path, n)[:0]
+	s.numbers = reuse.Slice(s.numbers, n+1)
 	for i := range n {
 		s.group[i], s.limit[i], s.tail[i] = 0, slo, 0
 	}
@@ -222,7 +223,7 @@ func (s *StepConf) newSet() int {
 	if s.last++; s.last == len(s.sets) {
 		s.sets = append(s.sets, nil)
 	}
-	s.sets[s.last] = resized(s.sets[s.last], len(s.weight))
+	s.sets[s.last] = reuse.Slice(s.sets[s.last], len(s.weight))
 	clear(s.sets[s.last])
 	return s.last
 }

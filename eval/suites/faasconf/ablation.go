@@ -183,11 +183,11 @@ func figure14(r *suite.Report, f *field) {
 			}
 		}
 		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved by safe exploration, %s", a.name), Unit: "%",
-			Paper: new(p.violations), Ours: number(100 * (1 - mean(pooled(x))/mean(pooled(y)))),
-			Note: fmt.Sprintf("%.1f against %.1f %% of windows; %d users are ours", 100*mean(pooled(x)), 100*mean(pooled(y)),
+			Paper: new(p.violations), Ours: number(100 * (1 - stats.Mean(pooled(x))/stats.Mean(pooled(y)))),
+			Note: fmt.Sprintf("%.1f against %.1f %% of windows; %d users are ours", 100*stats.Mean(pooled(x)), 100*stats.Mean(pooled(y)),
 				safeUsers)})
 		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("windows decided by safe exploration, %s", a.name), Unit: "%",
-			Ours: number(100 * mean(pooled(with.guarded()))), Note: "the policy's price was out of its range"})
+			Ours: number(100 * stats.Mean(pooled(with.guarded()))), Note: "the policy's price was out of its range"})
 		r.Measured(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved, %s", a.name), Unit: "points",
 			Note: "of the search's windows"}, saved)
 		f.savingRow(r, "14, "+a.name, oursName, boldName, p.price, []*app{a}, []int{safeUsers})

@@ -336,14 +336,14 @@ func (t *tuning) report(r *suite.Report) {
 	}
 	for m, name := range tuningMethods {
 		tab.Rows = append(tab.Rows, []any{name, r.Estimate(stats.Scores{t.price[m]}), r.Estimate(stats.Scores{t.latency[m]}),
-			100 * mean(t.kept[m]), mean(t.windows[m])})
+			100 * stats.Mean(t.kept[m]), stats.Mean(t.windows[m])})
 	}
 	r.Table(tab)
 	r.Measured(suite.Row{Figure: "2", Quantity: "holistic tuning is cheaper than sequential tuning by", Unit: "%",
 		Paper: new(paperHolistic), Note: "Sequential, 20 users"}, t.saved())
 	for m, name := range tuningMethods {
 		r.Row(suite.Row{Figure: "2", Quantity: "fresh windows that kept the thresholds, " + name + " tuning", Unit: "%",
-			Ours: number(100 * mean(t.kept[m]))})
+			Ours: number(100 * stats.Mean(t.kept[m]))})
 	}
 }
 

@@ -37,7 +37,7 @@ func figure8(r *suite.Report, f *field) {
 					continue
 				}
 				none, all = none+1-c.found(), all+1
-				missed += mean(pooled(c.missed()))
+				missed += stats.Mean(pooled(c.missed()))
 				again = append(again, pooled(c.again())...)
 			}
 		}
@@ -49,7 +49,7 @@ func figure8(r *suite.Report, f *field) {
 		r.Row(suite.Row{Figure: "8", Quantity: "windows of the search that missed the thresholds, " + m.name, Unit: "%",
 			Ours: number(100 * missed / all)})
 		r.Row(suite.Row{Figure: "8", Quantity: "the best again, fresh windows that missed the thresholds, " + m.name,
-			Unit: "%", Ours: number(100 * mean(again)),
+			Unit: "%", Ours: number(100 * stats.Mean(again)),
 			Note: "0 as the search saw it: the winner's curse"})
 	}
 }
@@ -136,11 +136,11 @@ func (f *field) saving(prices func(cell) [][]float64, a, b string, apps []*app, 
 			}
 			x, y := prices(own)[version][rep], column(prices(other), rep)
 			if !math.IsNaN(x) && len(y) > 0 {
-				all = append(all, 100*(1-x/mean(y)))
+				all = append(all, 100*(1-x/stats.Mean(y)))
 			}
 		}
 	}
-	return mean(all)
+	return stats.Mean(all)
 }
 
 // column are a repetition's numbers over versions, without those that are missing.
@@ -187,15 +187,7 @@ func point(x []float64) table.Estimate {
 	if len(x) == 0 {
 		return table.None()
 	}
-	return table.Point(mean(x))
-}
-
-func mean(x []float64) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
+	return table.Point(stats.Mean(x))
 }
 
 // searchClaims are those of §5.2.1 and §5.2.3.

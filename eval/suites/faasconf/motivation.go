@@ -330,7 +330,7 @@ var motivationClaims = []suite.Statement[*motivation]{
 var tuningClaims = []suite.Statement[*tuning]{
 	{Claim: "tuning each function by itself does not keep the workflow's QoS", Parts: []suite.Part[*tuning]{
 		{Measure: func(t *tuning, _ suite.Rule) []suite.Finding {
-			kept := 100 * mean(t.kept[0])
+			kept := 100 * stats.Mean(t.kept[0])
 			return []suite.Finding{{Text: fmt.Sprintf("kept in %.3g %% of fresh windows", kept), Verdict: suite.If(kept < 50)}}
 		}},
 	}},

@@ -50,14 +50,14 @@ func (t *trace) against(name string) {
 		violated := t.scores(rival, "violated", 1)
 		rivals = append(rivals, eval.Scored{Name: rival, Scores: violated})
 		if latency, ok := paperLatency[rival]; ok {
-			published += mean(violated.Flat()) / float64(len(paperLatency))
+			published += stats.Mean(violated.Flat()) / float64(len(paperLatency))
 			r.Measured(suite.Row{Figure: "9", Quantity: fmt.Sprintf("mean latency of %s over that of %s", name, rival), Unit: "%",
 				Paper: new(latency), Note: "the paper: cumulative latencies"},
 				relative(t.scores(name, "latency", 1), t.scores(rival, "latency", 1)))
 		}
 	}
 	r.Row(suite.Row{Figure: "9", Quantity: "violations of Firm, RAMBO and Aquatope, on average, over those of " + name,
-		Unit: "×", Paper: new(paperFewer), Ours: number(published / mean(own.Flat()))})
+		Unit: "×", Paper: new(paperFewer), Ours: number(published / stats.Mean(own.Flat()))})
 	r.Measured(suite.Row{Figure: "9", Quantity: "price over the oracle's, " + name, Unit: "%", Paper: new(paperOverOracle),
 		Note: "not at equal violations"},
 		relative(t.scores(name, "price", 1), t.scores(oracleName, "price", 1)))
@@ -197,7 +197,7 @@ func (t *trace) minutes() {
 	for k, m := range threeMinutes {
 		for _, name := range t.shown {
 			tab.Rows = append(tab.Rows, []any{m.name, name, t.point(name, "price", k), t.point(name, "latency", k),
-				100 * mean(t.inMinute(name, "violated", k))})
+				100 * stats.Mean(t.inMinute(name, "violated", k))})
 		}
 	}
 	t.r.Table(tab)
