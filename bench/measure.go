@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-rl/stoker/train"
+	"github.com/stoker-rl/stoker/internal/machine"
 )
 
 // sample is a measurement, per operation. Where it was repeated, Nanoseconds is the median, and Low and High are the
@@ -126,7 +126,7 @@ type Machine struct {
 // ThisMachine describes the machine that runs this program.
 func ThisMachine() Machine {
 	return Machine{
-		CPU: train.CPUModel(), Cores: runtime.NumCPU(), Memory: procMB("/proc/meminfo", "MemTotal"),
+		CPU: machine.CPU(), Cores: runtime.NumCPU(), Memory: procMB("/proc/meminfo", "MemTotal"),
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(),
 	}
 }

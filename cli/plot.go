@@ -21,8 +21,8 @@ func plotCommand() *cobra.Command {
 
 Runs with the same configuration except the seed are one line, named by the configuration and by the keys in which lines
 differ, as in "attmf actor_rate=1e-4"; --label gives other names. A line is the IQM over their seeds with its 95 % interval
-(with fewer than four runs the mean and their range; the interval is Tukey and McLaughlin's). Values of runs that log at different steps are interpolated; a line ends where its shortest run ends. Runs are folders or quoted
-patterns of them.
+(with fewer than four runs the mean and their range; the interval is Tukey and McLaughlin's). Values of runs that log at
+different steps are interpolated; a line ends where its shortest run ends. Runs are folders or quoted patterns of them.
 --metric takes every tag of metrics.jsonl and timing.jsonl; a wrong one lists the tags.
 
 NAME.png, NAME.svg and NAME.pdf are the figure, NAME.csv every run's values, NAME_bands.csv the lines as drawn.`,

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-rl/stoker/internal/machine"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
-	"github.com/stoker-rl/stoker/train"
 )
 
 // version and commit are set by the Makefile (-ldflags -X).
@@ -92,7 +92,7 @@ func versionCommand() *cobra.Command {
 				Engines  []nets.Info `json:"engines"`
 				Torch    any         `json:"libtorch"`
 			}
-			l := line{Version(), revision(), ownModule(), runtime.Version(), runtime.GOOS, runtime.GOARCH, train.CPUModel(),
+			l := line{Version(), revision(), ownModule(), runtime.Version(), runtime.GOOS, runtime.GOARCH, machine.CPU(),
 				runtime.NumCPU(), nil, nil}
 			native, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
 			if err != nil {

@@ -35,7 +35,8 @@ much cheaper or faster a configuration could be at most.
 
 A mean says little where instances start cold. --load serves the plan with simulated instances under Poisson arrivals
 of so many requests a second, under the load in a file (docs/cold-starts.md), or under a trace: azure2019 or the folder of
-one. It prints response times and bills as measured. With --measured the plan keeps --latency or --p95 there: the cheapest one of the exact trade-offs that does.
+one. It prints response times and bills as measured. With --measured the plan keeps --latency or --p95 there: the
+cheapest one of the exact trade-offs that does.
 
 --front writes every configuration that no other one dominates in time, cost and accuracy as CSV, --plot draws them.
 Where the constraints cannot be met the exit code is 1, and the nearest ones that can be are named.`,

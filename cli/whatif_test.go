@@ -127,7 +127,7 @@ func TestWhatifWrong(t *testing.T) {
 	}
 }
 
-const machine = `{"StartAt": "Resize", "States": {
+const stateMachine = `{"StartAt": "Resize", "States": {
 	"Resize": {"Type": "Task", "Resource": "arn:aws:lambda:us-east-1:1:function:resize", "Next": "Enough?"},
 	"Enough?": {"Type": "Choice", "Choices": [{"Variable": "$.p", "NumericLessThan": 20, "Next": "Resize"}], "Default": "Rest"},
 	"Rest": {"Type": "Wait", "Seconds": 2, "End": true}}}`
@@ -136,7 +136,7 @@ const machine = `{"StartAt": "Resize", "States": {
 func TestWhatifMachine(t *testing.T) {
 	dir := t.TempDir()
 	file, runs := filepath.Join(dir, "resize.asl.json"), filepath.Join(dir, "runs.csv")
-	for name, text := range map[string]string{file: machine, runs: strings.ReplaceAll(measuredRuns, "thumb", "resize")} {
+	for name, text := range map[string]string{file: stateMachine, runs: strings.ReplaceAll(measuredRuns, "thumb", "resize")} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

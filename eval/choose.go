@@ -66,10 +66,10 @@ func matched(paths []string) ([]string, error) {
 }
 
 // Choose reads what paths stand for: run folders (their best checkpoint) or patterns of them, sweeps (their finished
-// runs), checkpoints, policies of the zoo, or rivals of the catalog names. Runs whose configurations are equal but for the seed form one contestant, and so do checkpoints
-// of such runs after the same number of steps. Rivals that the experiment lists are added, unless the caller named
-// some; a named one has the experiment's configuration where it lists that rival. What the caller got wrong is marked
-// as train.ErrUsage.
+// runs), checkpoints, policies of the zoo, or rivals of the catalog names. Runs whose configurations are equal but for the
+// seed form one contestant, and so do checkpoints of such runs after the same number of steps. Rivals that the experiment
+// lists are added, unless the caller named some; a named one has the experiment's configuration where it lists that rival.
+// What the caller got wrong is marked as train.ErrUsage.
 func Choose(names *catalog.Catalog, paths []string, config string, sets []string) (*Choice, error) {
 	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}, sets: sets, config: config,
 		dials: map[int][]float64{}}

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/machine"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -228,22 +228,8 @@ func ThisMachine() Machine {
 	if err != nil {
 		host = "unknown"
 	}
-	return Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: CPUModel(),
+	return Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: machine.CPU(),
 		Cores: runtime.NumCPU(), Go: runtime.Version()}
-}
-
-// CPUModel returns the processor's name where the system tells it.
-func CPUModel() string {
-	b, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "unknown"
-	}
-	for line := range bytes.Lines(b) {
-		if k, v, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(k) == "model name" {
-			return strings.TrimSpace(v)
-		}
-	}
-	return "unknown"
 }
 
 func workingFolder() string {

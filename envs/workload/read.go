@@ -33,8 +33,8 @@ type ReadOptions struct {
 }
 
 // ReadTrace reads a trace: a folder in the publisher's format (the original files, whose days are joined, or one of
-// In-Vitro's samples), or a single file: of invocations, or in the long form (timestamp, function, count). Files of durations and of memory may be absent; the trace's
-// report then says so.
+// In-Vitro's samples), or a single file: of invocations, or in the long form (timestamp, function, count). Files of
+// durations and of memory may be absent; the trace's report then says so.
 func ReadTrace(path string, o ReadOptions) (*Trace, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		o.only = filepath.Base(path)

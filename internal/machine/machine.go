@@ -1,4 +1,4 @@
-// Package machine tells how much memory this process may use.
+// Package machine tells what this process runs on.
 package machine
 
 import (
@@ -36,4 +36,18 @@ func total(text string) int64 {
 		}
 	}
 	return 0
+}
+
+// CPU is the processor's name; where the system does not tell, "unknown".
+func CPU() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(b)) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "unknown"
 }
