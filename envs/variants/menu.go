@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/internal/cached"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -330,7 +331,7 @@ func (s *shelf) ideal(t *task) (Outcome, error) {
 		return t.ideal, nil
 	}
 	m, p := t.menu.model, t.problem
-	return shared(question{m, p}, func() (Outcome, error) {
+	return cached.Get(ideals, question{m, p}, func() (Outcome, error) {
 		plan, err := m.Solve(context.Background(), p)
 		if err != nil {
 			return Outcome{}, fmt.Errorf("the exact plan of %s, %v: %w", m.App.Name, p, err)

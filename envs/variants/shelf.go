@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"sync"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/cached"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -101,10 +101,14 @@ func (c EnvConfig) Validate() error {
 	return nil
 }
 
-// store keeps what the environments of a process have in common: an evaluation plays the same problems once for each
-// policy, each in environments of its own, and the exact fronts of an application, which belong to its model, may take
-// minutes.
-var store sync.Map
+// What the environments of a process have in common, as far as it was asked for last: an evaluation plays the same
+// problems once for each policy, each in environments of its own, and the exact fronts of an application, which belong to
+// its model, may take minutes.
+var (
+	models  = cached.NewCache(4096)  // by what they are drawn from, or their fingerprint
+	ideals  = cached.NewCache(65536) // by question
+	bestP95 = cached.NewCache(65536) // by quickest
+)
 
 // drawnAs is the key of a generated application: its number and the range of functions that it was drawn from.
 type drawnAs struct {
@@ -118,24 +122,9 @@ type question struct {
 	problem Problem
 }
 
-// shared returns what is kept under a key; make makes it once.
-func shared[T any](key any, make func() (T, error)) (T, error) {
-	once, ok := store.Load(key)
-	if !ok {
-		once, _ = store.LoadOrStore(key, sync.OnceValues(make))
-	}
-	return once.(func() (T, error))()
-}
-
-// sharedAs returns the first value that was given for a key.
-func sharedAs[T any](key string, v T) T {
-	first, _ := store.LoadOrStore(key, v)
-	return first.(T)
-}
-
 // generated returns a generated application. All that ask for it have the same one.
 func generated(n uint64, from, to int) (*Model, error) {
-	return shared(drawnAs{n, from, to}, func() (*Model, error) {
+	return cached.Get(models, drawnAs{n, from, to}, func() (*Model, error) {
 		app, err := Generate(n, from, to)
 		if err != nil {
 			return nil, err
@@ -173,7 +162,10 @@ func newShelf(c EnvConfig, own *Model) (*shelf, error) {
 	if own == nil {
 		return s, nil
 	}
-	s.own = sharedAs(own.fingerprint(), own)
+	var err error
+	if s.own, err = cached.Get(models, own.fingerprint(), func() (*Model, error) { return own, nil }); err != nil {
+		return nil, err
+	}
 	if n, most := own.NumFunctions(), c.Functions[1]; n > most {
 		return nil, fmt.Errorf("%s has %d functions, and env.functions allows %d: a policy sees no more than it was trained with; "+
 			"want env.functions=[%d, %d] in its training", c.Workflow, n, most, c.Functions[0], n)

@@ -3,6 +3,7 @@ package cached
 import (
 	"errors"
 	"os"
+	"sync"
 	"testing"
 )
 
@@ -47,5 +48,33 @@ func TestNoFolder(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/none")
 	if x, err := Number("test", "nowhere", func() (float64, error) { return 4, nil }); x != 4 || err != nil {
 		t.Errorf("%v, %v", x, err)
+	}
+}
+
+// A cache makes each value once, and keeps the values that were asked for last.
+func TestCache(t *testing.T) {
+	c, made := NewCache(2), map[int]int{}
+	ask := func(key int) {
+		x, err := Get(c, key, func() (int, error) { made[key]++; return 10 * key, nil })
+		if x != 10*key || err != nil {
+			t.Errorf("%d: %d, %v", key, x, err)
+		}
+	}
+	for _, key := range []int{1, 2, 1, 3, 1, 2} { // 3 takes the place of 2
+		ask(key)
+	}
+	if made[1] != 1 || made[2] != 2 || made[3] != 1 || c.Len() != 2 {
+		t.Errorf("made %v, %d are kept", made, c.Len())
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := Get(c, "slow", func() (int, error) { made[9]++; return 0, nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if all.Wait(); made[9] != 1 {
+		t.Errorf("made %d times", made[9])
 	}
 }
