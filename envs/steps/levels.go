@@ -352,6 +352,9 @@ type ahead struct {
 	// fastest option, and with Best.
 	quickest, best []float64
 	usd            []float64 // per step: expected price of Best
+	// What is seen of each step's tasks, and of the memory, instances and processes of its options: logarithms.
+	tasks []float32
+	sizes [][][3]float32
 	// Per plan of levels its longest path at P90 and its expected price: times ascending, prices falling.
 	seconds, price []float64
 }
@@ -370,6 +373,14 @@ func (m *Model) lookAhead() *ahead {
 		own[s], a.usd[s] = o.P90, float64(m.Runs[s]*o.USD)
 	}
 	m.tails(own, a.best)
+	for s := range n {
+		a.tasks = append(a.tasks, high(float64(m.Steps[s].Tasks)))
+		sizes := make([][3]float32, len(m.Options[s]))
+		for i, o := range m.Options[s] {
+			sizes[i] = [3]float32{high(float64(o.MB) / 1024), high(float64(o.Instances)), high(float64(o.Processes))}
+		}
+		a.sizes = append(a.sizes, sizes)
+	}
 	l := m.levels()
 	for k := range slices.Backward(l.plans[:]) {
 		usd := 0.0

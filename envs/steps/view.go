@@ -90,6 +90,7 @@ type seenStep struct {
 	best       float64 // seconds of it and what follows it, at P90, with the options of the least price times time
 	p50, p90   float64 // seconds that are left of it; 0 where it has ended
 	warm       int
+	tasks      float32
 }
 
 func (x *seenStep) ended() bool { return x.state == Done || x.state == Skipped }
@@ -100,7 +101,7 @@ var stepFeatures = []envs.Feature[seenStep]{
 	envs.NewFeature("running", "", "1 where it is running", func(x *seenStep) float32 { return envs.Flag(x.state == Running) }),
 	envs.NewFeature("done", "", "1 where it has ended", func(x *seenStep) float32 { return envs.Flag(x.state == Done) }),
 	envs.NewFeature("next", "", "1 where it is the one to decide", func(x *seenStep) float32 { return envs.Flag(x.next) }),
-	envs.NewFeature("tasks", asLog, "its tasks", func(x *seenStep) float32 { return high(float64(x.m.Steps[x.s].Tasks)) }),
+	envs.NewFeature("tasks", asLog, "its tasks", func(x *seenStep) float32 { return x.tasks }),
 	envs.NewFeature("p50", ofSLO, "median of its time; of a running step what is left of it",
 		func(x *seenStep) float32 { return within(x.p50 / x.at.SLO) }),
 	envs.NewFeature("p90", ofSLO, "the same of the 90th percentile", func(x *seenStep) float32 { return within(x.p90 / x.at.SLO) }),
@@ -135,6 +136,7 @@ type seenOption struct {
 	unit           float64 // USD
 	best, quickest float64 // seconds of the step and what follows it, with options of the least price times time, and the fastest
 	warm           int
+	sizes          *[3]float32 // memory, instances and processes as they are seen
 }
 
 var optionFeatures = []envs.Feature[seenOption]{
@@ -161,9 +163,9 @@ var optionFeatures = []envs.Feature[seenOption]{
 	envs.NewFeature("spare", ofSLO, "time left in the mean, with that plan",
 		func(x *seenOption) float32 { return within(x.prospect.Spare / x.at.SLO) }),
 	envs.NewFeature("memory", "as ln(1+x)/4 of GB", "memory of an instance",
-		func(x *seenOption) float32 { return high(float64(x.o.MB) / 1024) }),
-	envs.NewFeature("instances", asLog, "instances", func(x *seenOption) float32 { return high(float64(x.o.Instances)) }),
-	envs.NewFeature("processes", asLog, "processes of an instance", func(x *seenOption) float32 { return high(float64(x.o.Processes)) }),
+		func(x *seenOption) float32 { return x.sizes[0] }),
+	envs.NewFeature("instances", asLog, "instances", func(x *seenOption) float32 { return x.sizes[1] }),
+	envs.NewFeature("processes", asLog, "processes of an instance", func(x *seenOption) float32 { return x.sizes[2] }),
 	envs.NewFeature("warm", "share", "of its instances that are found warm",
 		func(x *seenOption) float32 { return float32(min(x.warm, x.o.Instances)) / float32(x.o.Instances) }),
 }
@@ -235,7 +237,7 @@ func (v *view) showOptions(g *envs.GraphValue, game *Game) error {
 			return err
 		}
 		x.o, x.prospect = &m.Options[s][i], &v.prospects[i]
-		x.warm = game.walk.found(s, x.o.MB)
+		x.sizes, x.warm = &a.sizes[s][i], game.walk.found(s, x.o.MB)
 		envs.WriteRow(optionFeatures, x, row)
 		if _, err := g.AddEdge(offerEdge, n, int32(s)); err != nil {
 			return err
@@ -314,7 +316,7 @@ func (v *view) stepRow(g *Game, s int, row []float32) {
 	at, m := &g.walk.at, g.Model()
 	x := &v.step
 	*x = seenStep{at: at, m: m, s: s, state: at.State[s], next: s == g.NextStep(), o: g.option(s), options: m.Options[s],
-		left: at.SLO - at.Now, unit: unitOf(m), best: g.entry.ahead.best[s]}
+		left: at.SLO - at.Now, unit: unitOf(m), best: g.entry.ahead.best[s], tasks: g.entry.ahead.tasks[s]}
 	for _, n := range at.Warm[s] {
 		x.warm += n
 	}
