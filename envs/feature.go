@@ -35,7 +35,7 @@ func WriteRow[X any](all []Feature[X], x *X, row []float32) {
 func Tight(x float64) float32 { return float32(x / (math.Abs(x) + 0.05)) }
 
 // Wide maps ratios from 0 on to 0 to 1: 1 is a half.
-func Wide(x float64) float32 { return float32(x / (x + 1)) }
+func Wide(x float64) float32 { return float32(x / (float64(x) + 1)) }
 
 // Flag is 1 for true, 0 for false.
 func Flag(b bool) float32 {
