@@ -184,9 +184,11 @@ type Job struct {
 
 // IsJobs reports whether a file has jobs of stages: its name ends in .json and it has dags.
 func IsJobs(path string) bool {
-	text, err := os.ReadFile(path)
-	return err == nil && strings.HasSuffix(path, ".json") && bytes.Contains(text, []byte(`"dags"`)) &&
-		!bytes.Contains(text, []byte(`"StartAt"`))
+	if !strings.HasSuffix(path, ".json") {
+		return false
+	}
+	text, err := readAtMost(path, maxJobs)
+	return err == nil && bytes.Contains(text, []byte(`"dags"`)) && !bytes.Contains(text, []byte(`"StartAt"`))
 }
 
 // JobNames returns the names of a file's jobs.
@@ -200,12 +202,11 @@ func JobNames(path string) ([]string, error) {
 }
 
 func readJobs(path string) ([]dags.Job, error) {
-	f, err := os.Open(path)
+	text, err := readAtMost(path, maxJobs)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	jobs, err := dags.Read(f)
+	jobs, err := dags.Read(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "dags: "))
 	}

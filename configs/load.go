@@ -101,16 +101,22 @@ func Load(path string, sets []string, t Catalog) (*Experiment, error) {
 // maxBytes bounds a file of YAML, which takes some fifty times its size when it is parsed.
 const maxBytes = 4 << 20
 
-// ReadFile is os.ReadFile for files of at most maxBytes. It stops reading there: a pipe or a device may have no end.
-func ReadFile(path string) ([]byte, error) {
+// maxJobs bounds a file of jobs: JSON, which takes some ten times its size.
+const maxJobs = 64 << 20
+
+// ReadFile is os.ReadFile for files of at most maxBytes.
+func ReadFile(path string) ([]byte, error) { return readAtMost(path, maxBytes) }
+
+// readAtMost stops reading at a number of bytes: a pipe or a device may have no end.
+func readAtMost(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if len(b) > maxBytes {
-		return nil, fmt.Errorf("%s has more than %d MiB (%d bytes), want a file of at most that", path, maxBytes>>20, maxBytes)
+	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if len(b) > most {
+		return nil, fmt.Errorf("%s has more than %d MiB (%d bytes), want a file of at most that", path, most>>20, most)
 	}
 	return b, err
 }

@@ -230,6 +230,16 @@ func TestLarge(t *testing.T) {
 			}
 		}
 	}
+	jobs := filepath.Join(t.TempDir(), "jobs.json")
+	if err := os.WriteFile(jobs, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(jobs, 1<<40); err != nil {
+		t.Skip(err)
+	}
+	if _, err := JobNames(jobs); IsJobs(jobs) || err == nil || !strings.Contains(err.Error(), "jobs.json has more than 64 MiB") {
+		t.Errorf("jobs: %v", err)
+	}
 }
 
 // A path that isn't there means a shipped experiment where one has the name; else the nearest is named.

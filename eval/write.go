@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/stats"
@@ -27,12 +28,25 @@ const (
 )
 
 // Write leaves an evaluation in dir, which is made where it is missing. All files are written to a folder beside them and
-// renamed at the end, eval.json last: a folder with an eval.json is whole. Files of an earlier evaluation are removed.
+// renamed at the end, eval.json last: a folder with an eval.json is whole. Files of an earlier evaluation are removed, and
+// what one that was killed left.
 func Write(dir string, p *Played, s *Summary, curves []Curve) (err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	beside, err := os.MkdirTemp(dir, ".writing-")
+	const unfinished = ".writing-"
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range there {
+		if strings.HasPrefix(f.Name(), unfinished) {
+			if err := os.RemoveAll(filepath.Join(dir, f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	beside, err := os.MkdirTemp(dir, unfinished)
 	if err != nil {
 		return err
 	}

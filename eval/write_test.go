@@ -276,13 +276,20 @@ func TestKeepsOld(t *testing.T) {
 }
 
 // A new evaluation in an old one's folder leaves nothing of the old: neither figures nor data that it has not, nor a
-// damaged eval.json.
+// damaged eval.json, nor what one wrote that was killed.
 func TestRewrite(t *testing.T) {
 	dir, _, _ := writtenSmall(t)
+	killed := filepath.Join(dir, ".writing-1")
+	if err := os.MkdirAll(filepath.Join(killed, "figures"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	p := match(6, 1, 0.1)
 	s := summary(t, p)
 	if err := Write(dir, p, s, nil); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(killed); err == nil {
+		t.Errorf("%s is still there", killed)
 	}
 	for name := range files(t, dir) {
 		for _, gone := range []string{
