@@ -36,7 +36,7 @@ var ranks = map[string]int{
 var (
 	budgets = map[string]int{
 		"envs": 54_000, "nets": 25_500, "agents": 25_400, "eval": 28_900, "cli": 5_720, "policy and serving": 10_400, "train": 5_250,
-		"checkpoints": 4_880, "all else": 11_300,
+		"checkpoints": 4_880, "all else": 11_350,
 	}
 	goals = map[string]int{
 		"envs": 48_000, "nets": 20_000, "agents": 22_000, "eval": 23_000, "cli": 4_500, "policy and serving": 8_500, "train": 5_200,
