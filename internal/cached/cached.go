@@ -1,5 +1,6 @@
-// Package cached keeps numbers that take seconds to compute and follow from a configuration alone: in memory, and in
-// the user's cache folder for later processes. What cannot be read or written there is computed again.
+// Package cached keeps what takes long to compute and follows from a configuration alone: values in memory ([Cache]), and
+// numbers in the user's cache folder for later processes, too ([Number]). What cannot be read or written there is computed
+// again.
 package cached
 
 import (
@@ -8,20 +9,10 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
-	"sync"
 )
 
-// entry is a number under way or computed.
-type entry struct {
-	once  sync.Once
-	value float64
-	err   error
-}
-
-var (
-	mu    sync.Mutex
-	known = map[string]*entry{}
-)
+// numbers are those that this process asked for last.
+var numbers = NewCache(4096)
 
 // file is what a cache file holds. Key is whole, so that a collision of hashes is noticed.
 type file struct {
@@ -33,24 +24,17 @@ type file struct {
 // process nor the cache folder has it; others that ask meanwhile wait. The key must describe all that the number
 // depends on, a version of its computation included.
 func Number(kind, key string, compute func() (float64, error)) (float64, error) {
-	mu.Lock()
-	e := known[kind+" "+key]
-	if e == nil {
-		e = &entry{}
-		known[kind+" "+key] = e
-	}
-	mu.Unlock()
-	e.once.Do(func() {
+	return Get(numbers, kind+" "+key, func() (float64, error) {
 		path := place(kind, key)
 		if x, ok := read(path, key); ok {
-			e.value = x
-			return
+			return x, nil
 		}
-		if e.value, e.err = compute(); e.err == nil {
-			write(path, file{key, e.value})
+		x, err := compute()
+		if err == nil {
+			write(path, file{key, x})
 		}
+		return x, err
 	})
-	return e.value, e.err
 }
 
 // place is the file of a key, empty where the user has no cache folder.

@@ -41,7 +41,7 @@ func TestNumber(t *testing.T) {
 }
 
 // forget empties the memory, as a new process has it.
-func forget() { known = map[string]*entry{} }
+func forget() { numbers = NewCache(4096) }
 
 // Where nothing can be written the number is computed all the same.
 func TestNoFolder(t *testing.T) {
