@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/dqn"
 	"github.com/stoker-rl/stoker/agents/firm"
 	"github.com/stoker-rl/stoker/agents/maddpg"
@@ -12,7 +13,6 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/policy"
 )
 
 // learners are the rows that come with Stoker. Their forms differ in what they keep: who sees whom, weights of one's
@@ -40,7 +40,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
 			Metric: "train/critic_loss",
-		}, maddpg.Default, maddpg.New, policy.Opener(maddpg.Name)),
+		}, maddpg.Default, maddpg.New, actor.Open),
 		DefineLearner(Learner{
 			Name: firm.Name, Page: "docs/agents/firm.md",
 			Doc: "Firm as FaaSConf compares with it: a DDPG shared by all functions, of which those of the critical path move",
@@ -51,7 +51,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
 			Metric: "train/critic_loss",
-		}, firm.Default, firm.New, policy.Opener(firm.Name)),
+		}, firm.Default, firm.New, firm.OpenPolicy),
 		DefineLearner(Learner{
 			Name: dqn.Name, Page: "docs/agents/dqn.md",
 			Doc: "deep Q-learning over choices with masks, double as a switch; CleanRL's settings",
@@ -62,7 +62,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, learning_starts: 30",
 			Metric: "train/loss",
-		}, dqn.Default, dqn.New, policy.Opener(dqn.Name)),
+		}, dqn.Default, dqn.New, actor.Open),
 		DefineLearner(Learner{
 			Name: sac.Name, Page: "docs/agents/sac.md",
 			Doc: "soft actor-critic for continuous actions: twin critics, tuned temperature, several agents with own or " +
@@ -76,7 +76,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
 			Metric: "train/critic_loss",
-		}, sac.Default, sac.New, policy.Opener(sac.Name)),
+		}, sac.Default, sac.New, actor.Open),
 		DefineLearner(Learner{
 			Name: reinforce.Name, Page: "docs/agents/reinforce.md",
 			Doc: "policy gradient over choices with masks: a learned value, a sequence's mean (DeepRM) or no baseline",
@@ -89,7 +89,7 @@ func learners() []Learner {
 			},
 			Brief: "hidden: [3], episodes: 2, rows: 4", Longer: "hidden: [8], episodes: 4, rows: 16",
 			Metric: "train/policy_loss",
-		}, reinforce.Default, reinforce.New, policy.Opener(reinforce.Name)),
+		}, reinforce.Default, reinforce.New, actor.Open),
 		DefineLearner(Learner{
 			Name: ppo.Name, Page: "docs/agents/ppo.md",
 			Doc: "proximal policy optimisation over choices with masks, continuous actions and graphs; CleanRL's settings",
@@ -102,7 +102,7 @@ func learners() []Learner {
 			},
 			Brief: "hidden: [3], rollout: 3, minibatches: 2", Longer: "hidden: [8], rollout: 16",
 			Metric: "train/loss",
-		}, ppo.Default, ppo.New, policy.Opener(ppo.Name)),
+		}, ppo.Default, ppo.New, actor.Open),
 		DefineLearner(Learner{
 			Name: simppo.Name, Page: "docs/agents/simppo.md",
 			Doc: "mean-field proximal policy optimisation with weights by function, so that functions come and go (SIMPPO)",
@@ -112,7 +112,7 @@ func learners() []Learner {
 			},
 			Brief: "hidden: [3], rollout: 3, minibatches: 2", Longer: "hidden: [8], rollout: 16",
 			Metric: "train/loss",
-		}, simppo.Default, simppo.NewLearner, policy.Opener(simppo.Name)),
+		}, simppo.Default, simppo.NewLearner, actor.Open),
 		DefineLearner(Learner{
 			Name: spsa.Name, Page: "docs/agents/spsa.md",
 			Doc: "two-point search of one action for all windows on counterfactual copies (HOPS' pricer, PBA)",
@@ -121,6 +121,6 @@ func learners() []Learner {
 				{"two-point search without copies", "realised: perturbed", []string{pricing.ID}},
 			},
 			Brief: "pairs: 1", Longer: "pairs: 2", Metric: "train/gradient",
-		}, spsa.Default, spsa.NewLearner, policy.Opener(spsa.Name)),
+		}, spsa.Default, spsa.NewLearner, actor.Open),
 	}
 }

@@ -12,25 +12,6 @@ import (
 	"github.com/stoker-rl/stoker/policy"
 )
 
-// Package policy opens the policies of all learners of the catalog, and of no others.
-func TestEveryLearnerServes(t *testing.T) {
-	var learners, opens []string
-	for _, l := range catalog.Default().Learners {
-		learners = append(learners, l.Name)
-	}
-	for _, a := range policy.Agents() {
-		opens = append(opens, a.Name)
-		if policy.Opener(a.Name) == nil {
-			t.Errorf("there is no opener of %s", a.Name)
-		}
-	}
-	slices.Sort(learners)
-	slices.Sort(opens)
-	if !slices.Equal(learners, opens) {
-		t.Errorf("package policy opens %v, the catalog has %v", opens, learners)
-	}
-}
-
 // What can act in a policy's place is a rival of the catalog, for the same environments.
 func TestFallbacksAreRivals(t *testing.T) {
 	c := catalog.Default()

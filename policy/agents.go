@@ -7,18 +7,12 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/baselines/placement"
 	"github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
-	"github.com/stoker-rl/stoker/agents/dqn"
 	"github.com/stoker-rl/stoker/agents/firm"
-	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/agents/normalise"
-	"github.com/stoker-rl/stoker/agents/ppo"
-	"github.com/stoker-rl/stoker/agents/reinforce"
-	"github.com/stoker-rl/stoker/agents/sac"
-	"github.com/stoker-rl/stoker/agents/simppo"
-	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
 	placementenv "github.com/stoker-rl/stoker/envs/placement"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
@@ -26,7 +20,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Agent is a row of the table of learners whose policies can be opened.
+// Agent is a row of the table of learners whose policies are opened by a function of their own.
 type Agent struct {
 	// Name stands in policy files.
 	Name string
@@ -38,51 +32,24 @@ type Agent struct {
 	State bool
 }
 
-// Agents returns the table. The catalog's learners take their openers from it.
+// Agents returns the table: learners whose policies are more than an actor. All others are opened by their description
+// ([actor.Open]), whoever made them.
 func Agents() []Agent {
-	return []Agent{
-		{Name: maddpg.Name, Open: maddpg.OpenPolicy},
-		{Name: firm.Name, Open: firm.OpenPolicy, State: true},
-		{Name: dqn.Name, Open: dqn.OpenPolicy},
-		{Name: sac.Name, Open: sac.OpenPolicy},
-		{Name: reinforce.Name, Open: reinforce.OpenPolicy},
-		{Name: ppo.Name, Open: ppo.OpenPolicy},
-		{Name: simppo.Name, Open: simppo.OpenPolicy},
-		{Name: spsa.Name, Open: openHeld},
-	}
+	return []Agent{{Name: firm.Name, Open: firm.OpenPolicy, State: true}}
 }
 
-// openHeld makes the policy that holds one action: it needs no engine.
-func openHeld(f *agents.PolicyFile, spec *envs.Spec, _ nets.Engine) (agents.Policy, error) {
-	p, err := spsa.OpenPolicy(f, spec)
-	if err != nil {
-		return nil, err // not p: an interface around a nil pointer would not be nil
-	}
-	return p, nil
-}
-
-// Opener is the function of the table that opens the policies of a learner; nil where there is none.
-func Opener(name string) func(*agents.PolicyFile, *envs.Spec, nets.Engine) (agents.Policy, error) {
-	for _, a := range Agents() {
-		if a.Name == name {
-			return a.Open
-		}
-	}
-	return nil
-}
-
-// agent finds a learner's row among more rows, which come first, and the table.
-func agent(name string, more []Agent) (Agent, error) {
-	all := slices.Concat(more, Agents())
-	names := make([]string, len(all))
-	for i, a := range all {
+// agent finds who opens the policies of a learner: a row of more, of the table, or the description itself.
+func agent(name string, description json.RawMessage, more []Agent) (Agent, error) {
+	for _, a := range slices.Concat(more, Agents()) {
 		if a.Name == name {
 			return a, nil
 		}
-		names[i] = a.Name
 	}
-	return Agent{}, fmt.Errorf("made by agent %q, which this program does not know; it knows %s", name,
-		strings.Join(names, ", "))
+	if actor.Describes(description) {
+		return Agent{Name: name, Open: actor.Open}, nil
+	}
+	return Agent{}, fmt.Errorf("made by agent %q, which this program does not know, and its description is none of format %s",
+		name, actor.Format)
 }
 
 // open makes a policy, with the statistics of observations where it has any.

@@ -134,7 +134,7 @@ func newPolicy(f *bundle.File, digest string, o Options) (*Policy, error) {
 func (p *Policy) describe() error {
 	f := p.file
 	var err error
-	if p.agent, err = agent(f.Agent.Name, p.opts.Agents); err != nil {
+	if p.agent, err = agent(f.Agent.Name, f.Agent.Description, p.opts.Agents); err != nil {
 		return fmt.Errorf("stoker.agent: %w", err)
 	}
 	if p.row, err = world(f.Environment.ID, p.opts.Worlds); err != nil {

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
-	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
@@ -42,8 +40,8 @@ func TestForeignBundlesAreRefused(t *testing.T) {
 		name, want string
 		change     func(t *testing.T, f *bundle.File)
 	}{
-		{"hops-pricer", `stoker.agent: made by agent "ddpg", which this program does not know; it knows maddpg,`,
-			func(_ *testing.T, f *bundle.File) { f.Agent.Name = "ddpg" }},
+		{"hops-pricer", `stoker.agent: made by agent "maddpg", which this program does not know, and its description`,
+			func(_ *testing.T, f *bundle.File) { f.Agent.Description = []byte(`{"format":1}`) }},
 		{"hops-pricer", "stoker.environment: trained for stoker/Pricing-v9, but this program has stoker/Pricing-v1",
 			func(_ *testing.T, f *bundle.File) {
 				f.Agent.Env, f.Environment.ID = "stoker/Pricing-v9", "stoker/Pricing-v9"
@@ -164,12 +162,7 @@ func TestOwnRows(t *testing.T) {
 		*to = "mine/World-v1"
 	}
 	set(t, &f.Spec, "id", `"mine/World-v1"`)
-	open := policy.Opener("maddpg")
-	mine := policy.Agent{Name: "mine", Open: func(g *agents.PolicyFile, s *envs.Spec, e nets.Engine) (agents.Policy, error) {
-		h := *g
-		h.Agent = "maddpg"
-		return open(&h, s, e)
-	}}
+	mine := policy.Agent{Name: "mine", Open: actor.Open}
 	p, err := policy.OpenBytes(policytest.Encode(t, f), policy.Options{Agents: []policy.Agent{mine}})
 	if err != nil {
 		t.Fatal(err)

@@ -36,12 +36,14 @@ func TestInitFrom(t *testing.T) {
 			must(t, err)
 			have, err := ReadPolicy(got)
 			must(t, err)
+			seen := false
 			for name, a := range want.Arrays {
+				seen = seen || strings.HasSuffix(name, ".shift")
 				if !slices.Equal(a.Data, have.Arrays[name].Data) {
 					t.Errorf("array %s of the policy differs from the teacher's", name)
 				}
 			}
-			if want.Arrays["shift"].Data == nil {
+			if !seen {
 				t.Error("the policy has no view of observations: nothing is compared")
 			}
 			if h := got.Header(); h.Counters["steps"] != 0 || h.Counters["critic_updates"] != 0 {

@@ -2,14 +2,10 @@ package choice
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -98,135 +94,5 @@ func TestProblemRefuses(t *testing.T) {
 	p, err := NewProblem(spec(4))
 	if err != nil || p.N != 4 || p.Obs != 3 || p.Agents != 2 {
 		t.Errorf("%+v, %v", p, err)
-	}
-}
-
-func policy(t testing.TB, logits bool) (*Policy, *envs.Spec, nets.Engine) {
-	t.Helper()
-	s, e := spec(4), native.New(native.Options{})
-	p, err := NewProblem(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	arch := p.Arch([]int{5}, nets.Tanh, 0, p.N)
-	net, err := e.NewNet(arch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	net.Params().Set(nets.InitialParams(arch, rng.New(1, "test")))
-	out, err := NewPolicy("test", logits, s, e, net, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out, s, e
-}
-
-// Under random masks a policy does only what is legal, in both of its ways; where scores are values it never draws.
-func TestPolicyIsLegal(t *testing.T) {
-	for _, logits := range []bool{false, true} {
-		p, s, _ := policy(t, logits)
-		obs, act, again, stream := envs.NewObservation(s), envs.NewAction(s), envs.NewAction(s), rng.NewStream(1, "test")
-		o := &obs.Kinds[0]
-		differ := 0
-		for n := range 2_000 {
-			for i := range o.Values {
-				o.Values[i] = float32(stream.Norm())
-			}
-			for j := range o.Active {
-				o.Active[j] = j == 0 || n%3 > 0
-				must := stream.IntN(4)
-				for k := range 4 {
-					o.Mask[j*4+k] = k == must || stream.IntN(2) == 0
-				}
-			}
-			if err := p.Act(obs, act, n%2 == 0); err != nil {
-				t.Fatal(err)
-			}
-			for j, here := range o.Active {
-				c := int(act.Kinds[0][j])
-				if here && !o.Mask[j*4+c] || !here && c != 0 {
-					t.Fatalf("logits %v: agent %d (here: %v) did %d under %v", logits, j, here, c, o.Mask[j*4:j*4+4])
-				}
-			}
-			if err := p.Act(obs, again, true); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(act.Kinds[0], again.Kinds[0]) {
-				differ++
-			}
-		}
-		if (differ > 0) != logits {
-			t.Errorf("logits %v: %d actions were drawn", logits, differ)
-		}
-		clear(o.Mask)
-		o.Active[0] = true
-		if err := p.Act(obs, act, true); err == nil || !strings.Contains(err.Error(), "one 0 has no legal choice") {
-			t.Errorf("a mask without a legal choice gave %v", err)
-		}
-	}
-}
-
-func TestPolicyFileRefused(t *testing.T) {
-	p, s, e := policy(t, true)
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
-	change := func(do func(*agents.PolicyFile)) *agents.PolicyFile {
-		g := *f
-		g.Arrays = map[string]agents.Array{array: f.Arrays[array]}
-		do(&g)
-		return &g
-	}
-	for _, k := range []struct {
-		file *agents.PolicyFile
-		spec *envs.Spec
-		want string
-	}{
-		{change(func(f *agents.PolicyFile) { f.Agent = "other" }), s, `made by agent "other"`},
-		{change(func(f *agents.PolicyFile) { f.EnvID = "other" }), s, "trained for other"},
-		{change(func(f *agents.PolicyFile) { f.Description = []byte("{") }), s, "description"},
-		{change(func(f *agents.PolicyFile) {
-			f.Description = []byte(strings.Replace(string(f.Description), "true", "false", 1))
-		}), s, "logits false"},
-		{change(func(f *agents.PolicyFile) { f.Arrays = nil }), s, "has 0 numbers"},
-		{f, spec(5), "and 5 choices"},
-	} {
-		if _, err := OpenPolicy("test", true, k.file, k.spec, e); err == nil || !strings.Contains(err.Error(), k.want) {
-			t.Errorf("error %v, want one with %q", err, k.want)
-		}
-	}
-	q, err := OpenPolicy("test", true, f, s, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := p.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := q.UnmarshalBinary(b); err != nil {
-		t.Error(err)
-	}
-	if err := q.UnmarshalBinary(b[1:]); err == nil {
-		t.Error("another policy's state was taken")
-	}
-	if err := q.CopyFrom(p); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestPolicyDoesNotAllocate(t *testing.T) {
-	p, s, _ := policy(t, true)
-	obs, act := envs.NewObservation(s), envs.NewAction(s)
-	for i := range obs.Kinds[0].Mask {
-		obs.Kinds[0].Mask[i] = true
-	}
-	obs.Kinds[0].Active[0], obs.Kinds[0].Active[1] = true, true
-	if n := testing.AllocsPerRun(100, func() {
-		if err := p.Act(obs, act, false); err != nil {
-			t.Fatal(err)
-		}
-	}); n > 0 {
-		t.Errorf("acting allocates %g times", n)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/learning"
@@ -116,9 +117,8 @@ type Learner struct {
 
 	update *update
 	memory *memory
-	actor  *choice.Actor
-	params []float32 // buffer of syncActor
-	random []int     // by row, the random choice of the last Act; choice.None for the greedy one
+	actor  *actor.Net
+	random []int // by row, the random choice of the last Act; choice.None for the greedy one
 	acted  bool
 
 	explore, batch *rng.Stream
@@ -164,19 +164,14 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if l.update, err = newUpdate(&l.c, arch, ctx.Train, rng.New(ctx.Seed, "dqn: initial weights")); err != nil {
 		return nil, err
 	}
-	net, err := ctx.Act.NewNet(arch)
-	if err != nil {
+	if l.actor, err = actor.NewNet(ctx.Act, arch, actor.NetOptions{Kind: p.Kind, Copies: ctx.Copies}); err != nil {
 		return nil, err
 	}
-	if l.actor, err = choice.NewActor(ctx.Act, net, rows); err != nil {
-		return nil, err
-	}
-	l.params = make([]float32, nets.Size(net.Params()))
 	return l, l.syncActor()
 }
 
 // syncActor copies the learned parameters to the net that acts.
-func (l *Learner) syncActor() error { return l.actor.Sync(l.ctx.Train, l.update.net, l.params) }
+func (l *Learner) syncActor() error { return l.actor.Sync(l.ctx.Train, l.update.net) }
 
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
@@ -194,14 +189,14 @@ func (l *Learner) Act(v *envs.Vector) error {
 		}
 	}
 	if greedy { // else no agent needs the network
-		if err := l.actor.Run(o.Values); err != nil {
+		if err := l.actor.Run(o.Values, o.Active); err != nil {
 			return fmt.Errorf("dqn: acting: %w", err)
 		}
 	}
 	for i, here := range o.Active {
 		c := l.random[i]
 		if here && c == choice.None {
-			row := l.actor.Row(i)
+			row := l.actor.Row(i/l.p.Agents, i%l.p.Agents)
 			if err := choice.Finite(row); err != nil {
 				return fmt.Errorf("dqn: environment %d: %s %d: %w", i/l.p.Agents, l.p.Kind.Name, i%l.p.Agents, err)
 			}
@@ -294,12 +289,9 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 
 // Policy implements [agents.Learner]: the best legal choice.
 func (l *Learner) Policy() (agents.Policy, error) {
-	return choice.NewPolicy(Name, false, l.ctx.Spec, l.ctx.Train, l.update.net, l.ctx.Act)
-}
-
-// OpenPolicy builds a policy from a file, for an environment that offers the same spaces, on the engine act.
-func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
-	return choice.OpenPolicy(Name, false, f, spec, act)
+	from := actor.Source{Agent: Name, Stream: choice.Stream, Spec: l.ctx.Spec, Train: l.ctx.Train, Act: l.ctx.Act}
+	return from.Policy(actor.Part{Kind: actor.Kind{Head: actor.Values, Network: actor.Network{Arch: l.update.net.Arch()}},
+		Params: l.update.net.Params()})
 }
 
 // State lists the learner's streams; see parts for the rest.

@@ -24,8 +24,8 @@ func FuzzPolicyFile(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(whole.Description, "actor", len(whole.Arrays["actor"].Data), []byte{})
-	f.Add([]byte(`{"format":"firm/1","move":2,"low":0.2,"high":0.8,"actor":{}}`), "shift", 1, []byte{0, 0, 0xc0, 0x7f})
+	f.Add(whole.Description, "function.network", len(whole.Arrays["function.network"].Data), []byte{})
+	f.Add([]byte(`{"format":"firm/2","move":2,"low":0.2,"high":0.8,"actor":{}}`), "function.shift", 1, []byte{0, 0, 0xc0, 0x7f})
 	act := native.New(native.Options{})
 	e := newWorkflow(f, sizing.Parallel)
 	obs, do := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/envs"
@@ -28,17 +29,17 @@ var _ agents.Policy = (*TrainedPolicy)(nil)
 
 // description is a policy file's JSON.
 type description struct {
-	// Format is the version of this description: firm/1.
+	// Format is the version of this description: firm/2.
 	Format string `json:"format"`
 	// Move is how many functions move in a window, Low and High bound their actions, as shares of the range.
 	Move int     `json:"move"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Actor is the description of the actor, as maddpg's policy files have it. Its arrays are this file's.
+	// Actor is the description of the actor, as package actor has it. Its arrays are this file's.
 	Actor json.RawMessage `json:"actor"`
 }
 
-const format = "firm/1"
+const format = "firm/2"
 
 // file writes the policy of the learner inside as Firm's.
 func file(c *Config, inside agents.Policy) (*agents.PolicyFile, error) {
@@ -74,7 +75,7 @@ func open(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*TrainedPolic
 	}
 	inside := *f
 	inside.Agent, inside.Description = maddpg.Name, d.Actor
-	actor, err := maddpg.OpenPolicy(&inside, spec, act)
+	wants, err := actor.Open(&inside, spec, act)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func open(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*TrainedPolic
 	}
 	p := &TrainedPolicy{
 		Policy: frozen.New(f, Name, "firm: policy", frozen.Sum(f, slices.Sorted(maps.Keys(f.Arrays))...)),
-		actor:  actor, culprits: who,
+		actor:  wants, culprits: who,
 	}
 	box, ok := spec.Kinds[0].Action.(envs.Box)
 	if !ok {

@@ -1,14 +1,12 @@
 package frozen
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native"
 )
 
 func file() *agents.PolicyFile {
@@ -116,26 +114,5 @@ func TestFilesRefused(t *testing.T) {
 	if err := Fits(file(), "w", arch); err == nil || !strings.Contains(err.Error(),
 		`array "w" has 2 numbers, its architecture has 4`) {
 		t.Errorf("half the parameters gave %v", err)
-	}
-}
-
-// What is written is read again.
-func TestNewFile(t *testing.T) {
-	e := native.New(native.Options{Threads: 1})
-	arch := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}
-	net, err := e.NewNet(arch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	net.Params().Set([]float32{3, 4})
-	spec := &envs.Spec{ID: "test/E-v1"}
-	f, err := NewFile("test", spec, struct{ Format int }{5}, "w", net.Params(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var d struct{ Format int }
-	if err := Describe(f, "test", spec, &d); err != nil || d.Format != 5 || Fits(f, "w", arch) != nil ||
-		!slices.Equal(f.Arrays["w"].Data, []float32{3, 4}) {
-		t.Errorf("%+v holds %v, %v", f, d, err)
 	}
 }

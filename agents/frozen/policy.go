@@ -80,22 +80,6 @@ func (p *Policy) UnmarshalBinary(b []byte) error { return state.Load(b, p.kind()
 
 func (p *Policy) kind() string { return p.File.Agent + ": policy" }
 
-// NewFile returns a policy as a file that the named agent makes for spec: its description, as JSON, and the parameters
-// that lie on engine e as one array.
-func NewFile(agent string, spec *envs.Spec, description any, array string, params nets.Tensor,
-	e nets.Engine) (*agents.PolicyFile, error) {
-	text, err := json.Marshal(description)
-	if err != nil {
-		return nil, err
-	}
-	f := &agents.PolicyFile{Agent: agent, EnvID: spec.ID, Description: text, Arrays: map[string]agents.Array{}}
-	agents.PutTensor(f.Arrays, array, params)
-	if err := e.Err(); err != nil {
-		return nil, fmt.Errorf("%s: reading the policy: %w", agent, err)
-	}
-	return f, nil
-}
-
 // Describe reads a file's description into description, a pointer to a struct without room for other keys. The file
 // must be one that the named agent made for the environment of spec.
 func Describe(f *agents.PolicyFile, agent string, spec *envs.Spec, description any) error {

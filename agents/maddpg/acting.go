@@ -5,73 +5,13 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
-
-// acting runs π for several environments: a network with buffers for their observations and outputs. It allocates
-// nothing after newActing.
-type acting struct {
-	p    *problem
-	rows int
-	net  nets.Net
-	work nets.Work
-	in   []nets.Tensor // the observation, as a slice that every call of Forward reuses
-	x, y []float32     // input and output of the network, [agents, rows, width]
-	out  []float32     // [rows, agents, act]: u in [0, 1], or logits
-}
-
-// newActing returns buffers to act in rows environments with the network's present parameters.
-func newActing(p *problem, e nets.Engine, net nets.Net, rows int) (*acting, error) {
-	a := &acting{
-		p: p, rows: rows, net: net, work: net.NewWork(rows), in: []nets.Tensor{e.NewTensor(p.agents, rows, p.obs)},
-		x: make([]float32, p.agents*rows*p.obs), y: make([]float32, p.agents*rows*p.act),
-		out: make([]float32, rows*p.agents*p.act),
-	}
-	a.run()
-	if err := e.Err(); err != nil {
-		return nil, fmt.Errorf("maddpg: actor: %w", err)
-	}
-	return a, nil
-}
-
-// see copies observations [rows, agents, obs] to x, which is [agents, rows, obs].
-func (a *acting) see(values []float32) { transpose(a.x, values, a.rows, a.p.agents, a.p.obs) }
-
-// run computes out from x.
-func (a *acting) run() {
-	a.in[0].Set(a.x)
-	a.net.Forward(a.work, a.in...).Get(a.y)
-	transpose(a.out, a.y, a.p.agents, a.rows, a.p.act)
-}
-
-// row returns environment i's part of out.
-func (a *acting) row(i int) []float32 {
-	w := a.p.agents * a.p.act
-	return a.out[i*w : (i+1)*w]
-}
-
-// transpose copies src [m, n, width] to dst [n, m, width].
-func transpose(dst, src []float32, m, n, width int) {
-	for i := range m {
-		for j := range n {
-			copy(dst[(j*m+i)*width:][:width], src[(i*n+j)*width:])
-		}
-	}
-}
-
-// hide zeroes the observations of absent agents; active is [rows, agents].
-func (a *acting) hide(active []bool) {
-	n := a.p.agents
-	for i, here := range active {
-		if !here {
-			clear(a.x[(i%n*a.rows+i/n)*a.p.obs:][:a.p.obs])
-		}
-	}
-}
 
 // noise draws standard Gumbel noise, −ln(−ln u), with the engine's kernel where it has one.
 type noise struct {
@@ -121,9 +61,6 @@ func gumbels(dst []float32, words []uint32) {
 	}
 }
 
-// gumbel draws from the standard Gumbel distribution, −ln(−ln u).
-func gumbel(s *rng.Stream) float32 { return float32(-math.Log(s.Exp())) }
-
 // noise is the standard deviation of exploration at the present step.
 func (l *Learner) noise() float64 {
 	over := l.c.NoiseSteps
@@ -145,14 +82,14 @@ func (l *Learner) drawn(i int) []float32 {
 // exploreEnv turns the actor's output for copy i into an exploring action. Continuous actions get normal noise; choices
 // are drawn from the softmax of the logits, by Gumbel noise. Random actions ignore the actor's output.
 func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, random bool) error {
-	o, out, draws := &obs.Kinds[0], l.acting.row(i), l.drawn(i)
-	if random {
-		clear(out)
-	}
+	o, draws := &obs.Kinds[0], l.drawn(i)
 	w, k := l.p.actionCodec.width(), l.p.actionCodec.components()
 	sigma := l.noise()
 	for j := range l.p.kind.Agents {
-		y, u, a := out[j*w:(j+1)*w], l.row(i)[j*w:(j+1)*w], act.Kinds[0][j*k:(j+1)*k]
+		y, u, a := l.acting.Row(i, j), l.row(i)[j*w:(j+1)*w], act.Kinds[0][j*k:(j+1)*k]
+		if random {
+			clear(y)
+		}
 		if !o.Active[j] {
 			clear(u)
 			clear(a)
@@ -166,7 +103,7 @@ func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, ran
 			for m := range y {
 				y[m] += draws[j*w+m]
 			}
-			forbid(y, o.Mask[j*w:(j+1)*w])
+			actor.Forbid(y, o.Mask[j*w:(j+1)*w])
 			l.p.choose(y, u, a)
 			continue
 		}
@@ -178,7 +115,7 @@ func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, ran
 				u[m] = min(max(y[m]+float32(float64(sigma*l.explore.Norm())), lo), hi)
 			}
 		}
-		l.p.stretch(u, a)
+		l.p.Unit(u, a)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
@@ -61,7 +62,7 @@ func learn() error {
 	if err != nil {
 		return err
 	}
-	served, err := maddpg.OpenPolicy(file, v.Spec(), cpu)
+	served, err := actor.Open(file, v.Spec(), cpu)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -17,13 +18,10 @@ func FuzzPolicyFile(f *testing.F) {
 	for i, o := range options {
 		r := newRun(f, quick(), o, envs.VectorOptions{})
 		r.steps(30)
-		file, err := r.l.file()
-		if err != nil {
-			f.Fatal(err)
-		}
+		file := stored(f, r)
 		files, specs = append(files, file), append(specs, r.v.Spec())
-		f.Add(i, file.Description, "actor", len(file.Arrays["actor"].Data), []byte{})
-		f.Add(i, file.Description, "shift", 1, []byte{0, 0, 0xc0, 0x7f})
+		f.Add(i, file.Description, "toy.network", len(file.Arrays["toy.network"].Data), []byte{})
+		f.Add(i, file.Description, "toy.shift", 1, []byte{0, 0, 0xc0, 0x7f})
 	}
 	act := native.New(native.Options{})
 	f.Fuzz(func(t *testing.T, which int, description []byte, array string, length int, values []byte) {
@@ -32,7 +30,7 @@ func FuzzPolicyFile(f *testing.F) {
 		if old, ok := files[i].Arrays[array]; ok {
 			file.Arrays[array] = agents.Array{Shape: old.Shape, Data: file.Arrays[array].Data}
 		}
-		p, err := OpenPolicy(file, specs[i], act)
+		p, err := actor.Open(file, specs[i], act)
 		if err != nil {
 			return
 		}

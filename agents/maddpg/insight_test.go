@@ -1,10 +1,10 @@
 package maddpg
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/insighttest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -13,7 +13,7 @@ import (
 )
 
 // opened returns the policy of a learner that has learned a little, and the observations of rows states.
-func opened(t *testing.T, set func(*Config), o toyOptions, rows int) (*TrainedPolicy, agents.Insight, []float32) {
+func opened(t *testing.T, set func(*Config), o toyOptions, rows int) (*actor.Policy, agents.Insight, []float32) {
 	t.Helper()
 	c := quick()
 	c.UpdateEvery, c.ActorRate, c.CriticRate = 1, 1e-2, 1e-2
@@ -33,7 +33,7 @@ func opened(t *testing.T, set func(*Config), o toyOptions, rows int) (*TrainedPo
 	for i := range seen {
 		seen[i] = float32(2*s.Float64() - 1)
 	}
-	return p.(*TrainedPolicy), in, seen
+	return p.(*actor.Policy), in, seen
 }
 
 var insightForms = []struct {
@@ -58,59 +58,6 @@ func TestInsight(t *testing.T) {
 			p, in, seen := opened(t, func(c *Config) { f.set(c); c.Activation = nets.Tanh }, f.o, 5)
 			insighttest.Check(t, newToy(f.o).Spec(), p, in, seen)
 		})
-	}
-}
-
-// TestAttentionWeights: the weights are those that the network uses: an actor that outputs its mixture alone gives Σ
-// w_ij x_j.
-func TestAttentionWeights(t *testing.T) {
-	for _, score := range []string{nets.Exp, nets.Squared} {
-		const rows, own = 6, 3
-		m := nets.MeanField{
-			MLP: nets.MLP{Agents: 3, In: []nets.Port{{Name: "observation", Width: own}}, Out: own, Activation: nets.ReLU},
-			Mix: nets.Attention, Score: score, Keys: 4, Neighbours: [][]int{{1, 2}, {0}, {0, 1}},
-		}
-		e := native.New(native.Options{DType: nets.Float64})
-		n, err := e.NewNet(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		params := nets.InitialParams(m, rng.New(7, "attention"))
-		slots, size := nets.Layout(m)
-		for g := range m.Groups() {
-			layer := params[g*size+slots[0].Offset:][:slots[0].Size()] // [own and mixture, out]
-			clear(layer)
-			for i := range own {
-				layer[(own+i)*own+i] = 1
-			}
-			clear(params[g*size+slots[1].Offset:][:slots[1].Size()])
-		}
-		n.Params().Set(params)
-		x := make([]float32, 3*rows*own)
-		s := rng.NewStream(1, "x")
-		for i := range x {
-			x[i] = float32(2 * s.Norm())
-		}
-		in := e.NewTensor(3, rows, own)
-		in.Set(x)
-		seen := get(n.Forward(n.NewWork(rows), in))
-		w, err := newMixing(m, params).weights(x, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for b := range rows {
-			for i := range 3 {
-				for k := range own {
-					var want float64
-					for j := range 3 {
-						want += float64(w[(b*3+i)*3+j]) * float64(x[(j*rows+b)*own+k])
-					}
-					if got := seen[(i*rows+b)*own+k]; math.Abs(got-want) > 1e-6 {
-						t.Errorf("%s: agent %d's mixture is %g, the weights give %g", score, i, got, want)
-					}
-				}
-			}
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
@@ -28,8 +29,7 @@ type Learner struct {
 	safe    *guard // safe exploration, nil where off
 	filter  Filter // nil where there is none
 
-	acting *acting
-	params []float32 // buffer of syncActor
+	acting *actor.Net
 	taken  []float32 // actions of the last Act, as critics see them: [copies, agents, act]
 	acted  bool
 
@@ -84,20 +84,16 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	if p.discrete() {
 		l.choices, l.draws = newNoise(l.explore, ctx.Act), make([]float32, len(l.taken))
 	}
-	net, err := ctx.Act.NewNet(c.actingArch(&p))
-	if err != nil {
+	if l.acting, err = actor.NewNet(ctx.Act, c.actingArch(&p), actor.NetOptions{Kind: p.kind, Copies: ctx.Copies,
+		Joint: c.Mix == Single}); err != nil {
 		return nil, fmt.Errorf("maddpg: actor: %w", err)
 	}
-	if l.acting, err = newActing(&l.p, ctx.Act, net, ctx.Copies); err != nil {
-		return nil, err
-	}
-	l.params = make([]float32, nets.Size(net.Params()))
 	return l, l.syncActor()
 }
 
 // syncActor copies the learned actor's parameters to the network that acts.
 func (l *Learner) syncActor() error {
-	if err := learning.CopyParams(l.ctx.Train, l.update.actor, l.ctx.Act, l.acting.net, l.params); err != nil {
+	if err := l.acting.Sync(l.ctx.Train, l.update.actor); err != nil {
 		return fmt.Errorf("maddpg: %w", err)
 	}
 	return nil
@@ -112,14 +108,11 @@ func (l *Learner) Act(v *envs.Vector) error {
 	}
 	random := l.steps < l.c.RandomSteps
 	if !random {
-		l.acting.see(obs.Values)
-		l.std.apply(l.acting.x)
-		if l.memory.present > 0 {
-			l.acting.hide(obs.Active)
-		}
-		l.acting.run()
-		if err := l.ctx.Act.Err(); err != nil {
-			return fmt.Errorf("maddpg: acting: %w", err)
+		l.acting.See(obs.Values, obs.Active)
+		l.std.apply(l.acting.In)
+		l.acting.Hide(obs.Active)
+		if err := l.acting.Forward(); err != nil {
+			return fmt.Errorf("maddpg: %w", err)
 		}
 	}
 	if l.draws != nil {
@@ -143,6 +136,28 @@ func (l *Learner) Act(v *envs.Vector) error {
 	l.acted = true
 	return nil
 }
+
+// Policy implements [agents.Learner].
+func (l *Learner) Policy() (agents.Policy, error) {
+	p := actor.Part{Params: l.update.actor.Params()}
+	p.Head, p.Network.Arch, p.Joint = actor.Interval, l.acting.Net.Arch(), l.c.Mix == Single
+	if l.p.discrete() {
+		p.Head = actor.Gumbel
+	}
+	if l.std != nil {
+		p.Clip = l.c.ObservationClip
+		for i := range l.p.agents {
+			m, s := l.std.agent(i).Affine()
+			p.Shift, p.Scale = append(p.Shift, m...), append(p.Scale, s...)
+		}
+	}
+	from := actor.Source{Agent: Name, Name: l.c.label(), Spec: l.ctx.Spec, Train: l.ctx.Train, Act: l.ctx.Act}
+	return from.Policy(p)
+}
+
+// Name is the learner's name in the table of agents and in policy files. Results are labelled attmf, mf, maddpg, ddpg or
+// iddpg.
+const Name = "maddpg"
 
 // row is the last action in copy i, as critics see it: [agents, act].
 func (l *Learner) row(i int) []float32 {

@@ -268,11 +268,11 @@ func TestDivergedActorIsRefused(t *testing.T) {
 		t.Error("Observe without Act was accepted")
 	}
 	r.l.steps = 1_000
-	p := make([]float32, nets.Size(r.l.acting.net.Params()))
+	p := make([]float32, nets.Size(r.l.acting.Net.Params()))
 	for i := range p {
 		p[i] = float32(math.Inf(1))
 	}
-	r.l.acting.net.Params().Set(p)
+	r.l.acting.Net.Params().Set(p)
 	if err := r.l.Act(r.v); err == nil || !strings.Contains(err.Error(), "diverged") {
 		t.Errorf("an actor of infinite weights gave %v", err)
 	}

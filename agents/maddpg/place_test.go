@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -52,7 +53,7 @@ func TestSharedWeightsActOnAnyGraph(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec := newToy(toyOptions{agents: 7, sequence: both}).Spec()
-		q, err := OpenPolicy(f, spec, native.New(native.Options{}))
+		q, err := actor.Open(f, spec, native.New(native.Options{}))
 		if err != nil {
 			t.Fatalf("%s: %v", mix, err)
 		}
@@ -93,17 +94,14 @@ func near(t *testing.T, what string, got, want []float32) {
 // TestSharedStatistics: the policy file has the same row for every agent, which is what lets an eighth one act.
 func TestSharedStatistics(t *testing.T) {
 	r := sharedRun(t, Attention)
-	f, err := r.l.file()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := f.Arrays[arrayShift].Data
+	f := stored(t, r)
+	rows := f.Arrays["toy.shift"].Data
 	if !slices.Equal(rows[:2], rows[2:4]) || !slices.Equal(rows[:2], rows[4:]) {
 		t.Fatalf("rows of shift are %v, want three equal ones", rows)
 	}
 	spec := newToy(toyOptions{agents: 4}).Spec()
 	rows[2]++
-	if _, err := OpenPolicy(f, spec, native.New(native.Options{})); err == nil ||
+	if _, err := actor.Open(f, spec, native.New(native.Options{})); err == nil ||
 		!strings.Contains(err.Error(), "want equal rows with shared weights") {
 		t.Errorf("unequal rows gave %v", err)
 	}
@@ -129,13 +127,10 @@ func TestOtherGraphsRefused(t *testing.T) {
 		c := quick()
 		c.Mix, c.Shared = k.mix, k.shared
 		r := newRun(t, c, toyOptions{agents: 3, sequence: line(3)}, envs.VectorOptions{})
-		f, err := r.l.file()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := stored(t, r)
 		s := newToy(k.o).spec
 		s.Kinds[0].Observation = envs.NewBox(k.width, -1, 1)
-		if _, err := OpenPolicy(f, &s, native.New(native.Options{})); err == nil || !strings.Contains(err.Error(), k.want) {
+		if _, err := actor.Open(f, &s, native.New(native.Options{})); err == nil || !strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, k.want)
 		}
 	}

@@ -1,12 +1,14 @@
 package maddpg
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -71,7 +73,7 @@ func TestPolicyFileRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := OpenPolicy(f, r.v.Spec(), native.New(native.Options{}))
+		q, err := actor.Open(f, r.v.Spec(), native.New(native.Options{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,32 +155,42 @@ func TestPolicyDraws(t *testing.T) {
 	}
 }
 
+// stored is the file of a run's present policy.
+func stored(t testing.TB, r *run) *agents.PolicyFile {
+	t.Helper()
+	p, err := r.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &agents.PolicyFile{Agent: f.Agent, EnvID: f.EnvID, Description: f.Description, Arrays: maps.Clone(f.Arrays)}
+}
+
 func TestOpenPolicyRefuses(t *testing.T) {
 	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{})
 	for name, k := range map[string]struct {
 		spoil func(f *agents.PolicyFile, s *envs.Spec)
 		want  string
 	}{
-		"agent":       {func(f *agents.PolicyFile, _ *envs.Spec) { f.Agent = "dqn" }, `made by agent "dqn"`},
 		"environment": {func(_ *agents.PolicyFile, s *envs.Spec) { s.ID = "test/Toy-v2" }, "not for test/Toy-v2"},
 		"agents": {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Agents = 3 },
 			"separate weights for 2 agents"},
 		"actions": {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Action = envs.NewBox(2, 0, 1) },
 			"trained for the actions"},
-		"weights":    {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "actor") }, `"actor"`},
-		"statistics": {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "scale") }, `"scale"`},
-		"description": {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 1, "colour": 3}`) },
+		"weights":    {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "toy.network") }, `"toy.network"`},
+		"statistics": {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "toy.scale") }, `"toy.scale"`},
+		"description": {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": "actor/1", "colour": 3}`) },
 			"colour"},
 		"format": {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 9}`) }, "format 9"},
 		"empty":  {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = nil }, "description"},
 	} {
-		f, err := r.l.file()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := stored(t, r)
 		s := newToy(toyOptions{agents: 2}).spec
 		k.spoil(f, &s)
-		if _, err := OpenPolicy(f, &s, native.New(native.Options{})); err == nil || !strings.Contains(err.Error(), k.want) {
+		if _, err := actor.Open(f, &s, native.New(native.Options{})); err == nil || !strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, k.want)
 		}
 	}

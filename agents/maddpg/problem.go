@@ -2,9 +2,8 @@ package maddpg
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -51,23 +50,6 @@ func newProblem(mix string, s *envs.Spec) (problem, error) {
 		}
 	}
 	return p, nil
-}
-
-// neighbours lists which agents each agent sees: those that the environment names or, where it names none, all others.
-func (p *problem) neighbours() [][]int {
-	if p.kind.Neighbours != nil {
-		return p.kind.Neighbours
-	}
-	out := make([][]int, p.agents)
-	for i := range out {
-		out[i] = make([]int, 0, p.agents-1)
-		for j := range p.agents {
-			if j != i {
-				out[i] = append(out[i], j)
-			}
-		}
-	}
-	return out
 }
 
 // actorArch is π from the observation to logits, one for each component or choice. The network that acts ends in
@@ -120,7 +102,7 @@ func (c *Config) separateArch(p *problem) nets.Arch {
 func (c *Config) mixed(p *problem, m nets.MLP) nets.MeanField {
 	f := nets.MeanField{MLP: m, Mix: c.Mix}
 	if c.Mix != Joint {
-		f.Neighbours = p.neighbours()
+		f.Neighbours = actor.Neighbours(p.kind)
 	}
 	if c.Mix == Attention {
 		f.Score, f.Keys = c.Score, c.Keys
@@ -143,35 +125,20 @@ func (c *Config) headArch(p *problem) nets.Arch {
 // actionCodec translates between the environment's actions and what networks see: u in [0, 1] for intervals, one-hot
 // vectors for choices. It works on the numbers of one agent.
 type actionCodec struct {
-	// Low and High bound each component of a Box; Integer marks whole-numbered ones, nil for none.
-	Low     []float32 `json:"low,omitempty"`
-	High    []float32 `json:"high,omitempty"`
-	Integer []bool    `json:"integer,omitempty"`
+	actor.Spread // of a Box
 	// Choices is the number of choices of each component, nil for a Box.
-	Choices []int `json:"choices,omitempty"`
+	Choices []int
 }
 
 func newActionCodec(s envs.Space) (actionCodec, error) {
 	switch s := s.(type) {
-	case envs.Discrete:
-		return actionCodec{Choices: []int{s.N}}, nil
-	case envs.MultiDiscrete:
-		return actionCodec{Choices: s.N}, nil
+	case envs.Discrete, envs.MultiDiscrete:
+		return actionCodec{Choices: envs.Choices(s)}, nil
 	case envs.Box:
-		for i := range s.Low {
-			if r := float64(s.High[i]) - float64(s.Low[i]); math.IsInf(r, 0) || math.IsNaN(r) || r < 0 {
-				return actionCodec{}, fmt.Errorf("action component %d ranges over [%g, %g], want finite bounds", i, s.Low[i],
-					s.High[i])
-			}
-		}
-		return actionCodec{Low: s.Low, High: s.High, Integer: s.Integer}, nil
+		spread, err := actor.NewSpread(s)
+		return actionCodec{Spread: spread}, err
 	}
 	return actionCodec{}, fmt.Errorf("action space is %v, want Box, Discrete or MultiDiscrete", s)
-}
-
-func (c *actionCodec) equal(o actionCodec) bool {
-	return slices.Equal(c.Low, o.Low) && slices.Equal(c.High, o.High) && slices.Equal(c.Integer, o.Integer) &&
-		slices.Equal(c.Choices, o.Choices)
 }
 
 // discrete reports whether the components are choices.
@@ -196,19 +163,7 @@ func (c *actionCodec) components() int {
 	return len(c.Low)
 }
 
-// stretch writes the environment's action for u. Whole-numbered components are rounded to the nearest whole number.
-func (c *actionCodec) stretch(u, out []float32) {
-	for i, x := range u {
-		lo, hi := c.Low[i], c.High[i]
-		y := lo + float32(x*(hi-lo))
-		if c.Integer != nil && c.Integer[i] {
-			y = float32(math.Round(float64(y)))
-		}
-		out[i] = min(max(y, lo), hi)
-	}
-}
-
-// squeeze writes u for the environment's action: the inverse of stretch.
+// squeeze writes u for the environment's action: the inverse of [actor.Spread.Unit].
 func (c *actionCodec) squeeze(a, u []float32) {
 	for i, x := range a {
 		u[i] = 0.5
@@ -235,19 +190,6 @@ func (c *actionCodec) choose(scores, hot, out []float32) {
 	}
 }
 
-// illegal is added to the scores of choices that a mask forbids. It is far below any logit, but finite, so that
-// differences stay defined where a component has no legal choice.
-const illegal = -1e9
-
-// forbid adds illegal to the scores that the mask doesn't allow.
-func forbid(scores []float32, mask []bool) {
-	for i, ok := range mask {
-		if !ok {
-			scores[i] += illegal
-		}
-	}
-}
-
 // maskBits is the number of choices that one float32 of a stored mask holds: float32 is exact for whole numbers up to
 // 2^24.
 const maskBits = 24
@@ -267,14 +209,14 @@ func packMask(mask []bool, words []float32) {
 	}
 }
 
-// forbidPacked is forbid for a stored mask.
+// forbidPacked is [actor.Forbid] for a stored mask.
 func forbidPacked(scores, words []float32) {
 	for w, x := range words {
 		bits := uint32(x)
 		part := scores[w*maskBits : min((w+1)*maskBits, len(scores))]
 		for i := range part {
 			if bits>>i&1 == 0 {
-				part[i] += illegal
+				part[i] += actor.Illegal
 			}
 		}
 	}

@@ -129,7 +129,7 @@ func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	g.replaced++
 	w, k := g.p.actionCodec.width(), g.p.actionCodec.components()
 	for j := range g.p.kind.Agents {
-		g.p.stretch(u[j*w:(j+1)*w], a.Kinds[0][j*k:(j+1)*k])
+		g.p.Unit(u[j*w:(j+1)*w], a.Kinds[0][j*k:(j+1)*k])
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -34,9 +35,13 @@ func TestUniform(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := act(equal)
-		m := p.acting.net.Arch().(nets.MeanField)
-		params := make([]float32, nets.Size(p.acting.net.Params()))
-		p.acting.net.Params().Get(params)
+		m := nets.MeanField{MLP: nets.MLP{Agents: 4, Shared: shared, In: []nets.Port{{Name: "observation", Width: 2}},
+			Hidden: quick().Hidden, Out: 2, Activation: nets.ReLU}, Mix: nets.Attention, Keys: quick().Keys}
+		f, err := p.Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		params := f.Arrays["toy.network"].Data
 		slots, size := nets.Layout(m)
 		for g := range m.Groups() {
 			for _, s := range slots {
@@ -45,8 +50,11 @@ func TestUniform(t *testing.T) {
 				}
 			}
 		}
-		p.acting.net.Params().Set(params)
-		want, apart := act(p), 0.0
+		still, err := actor.Open(f, newToy(o).Spec(), native.New(native.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, apart := act(still), 0.0
 		for i := range want {
 			if math.Abs(float64(got[i]-want[i])) > 1e-5 {
 				t.Errorf("shared %v: action %d is %g, want %g as with queries of zero", shared, i, got[i], want[i])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -163,20 +164,20 @@ func (b *buffer) checkChoices() error {
 type vectorRows struct {
 	width int
 	all   []float32
-	field *field // with mix mean, else nil
+	field *actor.Field // with mix mean, else nil
 }
 
 func newVectorRows(c *Config, k *envs.Kind) *vectorRows {
 	v := &vectorRows{width: c.seen(k)}
 	if c.Mix == Mean {
-		v.field = newField(k)
+		v.field = actor.NewField(k)
 	}
 	return v
 }
 
 func (v *vectorRows) begin(o *envs.KindObservation) {
 	if v.field != nil {
-		v.field.begin(o)
+		v.field.Begin(o)
 	}
 }
 
@@ -187,7 +188,7 @@ func (v *vectorRows) add(o *envs.KindObservation, agent int) {
 	}
 	n := len(v.all)
 	v.all = slices.Grow(v.all, v.width)[:n+v.width]
-	v.field.see(o, agent, v.all[n:])
+	v.field.See(o, agent, v.all[n:])
 }
 func (v *vectorRows) size() int             { return len(v.all) / v.width }
 func (v *vectorRows) clear()                { v.all = v.all[:0] }
@@ -210,43 +211,4 @@ func (c *Config) seen(k *envs.Kind) int {
 		return 2 * k.Observation.Width()
 	}
 	return k.Observation.Width()
-}
-
-// field is the mean field: what the virtual agent of each agent sees, the mean over the others that are present.
-type field struct {
-	width int
-	sum   []float64 // of what all that are present see
-	n     float64   // how many these are
-}
-
-func newField(k *envs.Kind) *field {
-	return &field{width: k.Observation.Width(), sum: make([]float64, k.Observation.Width())}
-}
-
-// begin takes in what the agents of one environment see.
-func (f *field) begin(o *envs.KindObservation) {
-	clear(f.sum)
-	f.n = 0
-	for j, here := range o.Active {
-		if !here {
-			continue
-		}
-		f.n++
-		for i, x := range o.Values[j*f.width : (j+1)*f.width] {
-			f.sum[i] += float64(x)
-		}
-	}
-}
-
-// see writes to dst an agent's observation, then the mean observation of the other agents; zeros where the agent is
-// alone or absent.
-func (f *field) see(o *envs.KindObservation, agent int, dst []float32) {
-	own, others := o.Values[agent*f.width:(agent+1)*f.width], dst[f.width:]
-	copy(dst, own)
-	if clear(others); f.n < 2 || !o.Active[agent] {
-		return
-	}
-	for i, x := range own {
-		others[i] = float32((f.sum[i] - float64(x)) / (f.n - 1))
-	}
 }

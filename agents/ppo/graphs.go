@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/learning"
@@ -108,6 +109,12 @@ func (m *graphNets) network(p *graphPass, a nets.Graph, key rng.Key) error {
 	p.net.Params().Set(nets.InitialParams(a, key))
 	p.adam, err = m.ctx.Train.NewAdam(p.net, nets.Adam{Rate: m.c.Rate, Clip: m.c.Clip, Epsilon: 1e-5})
 	return err
+}
+
+// part is the policy.
+func (m *graphNets) part(*Config) actor.Part {
+	return actor.Part{Kind: actor.Kind{Head: actor.Softmax, Network: actor.Network{Arch: m.policy.net.Arch()}},
+		Params: m.policy.net.Params()}
 }
 
 // act implements [model].

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/learning"
@@ -20,9 +21,9 @@ import (
 // How a continuous component stays within its bounds.
 const (
 	// Clip cuts what was drawn: the action is min(max(u, −1), 1), stretched to the bounds.
-	Clip = "clip"
+	Clip = actor.Clip
 	// Squash takes tanh(u), stretched to the bounds.
-	Squash = "tanh"
+	Squash = actor.Squash
 )
 
 // What an agent sees of the others of its kind.
@@ -31,7 +32,7 @@ const (
 	None = "none"
 	// Mean: the mean of what they see (mean-field PPO). Where an observation holds the agent's last action, this is the
 	// mean of their actions too.
-	Mean = "mean"
+	Mean = actor.Mean
 )
 
 // Config configures the learner.
@@ -182,7 +183,7 @@ func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, erro
 		p.m, p.groups, b.obs, b.ends = m, m.groups, newVectorRows(c, k), newVectorRows(c, k)
 		b.width, b.choices = m.width, m.all
 		if ch, ok := m.head.(*choices); ok {
-			b.components = ch.n
+			b.components = ch.N
 		}
 	}
 	p.did = newDecision(b.rows, b.width, b.choices)
@@ -268,6 +269,25 @@ func (l *Learner) Update() error {
 		return fmt.Errorf("ppo: %w", err)
 	}
 	return nil
+}
+
+// Policy implements [agents.Learner].
+func (l *Learner) Policy() (agents.Policy, error) { return l.PolicyAs(Name, nil) }
+
+// PolicyAs is Policy for a learner around this one: its name, and the names of the agents whose weights the policy has.
+func (l *Learner) PolicyAs(agent string, members []string) (agents.Policy, error) {
+	stream := "ppo: policy"
+	var parts []actor.Part
+	for _, p := range l.parts {
+		if _, ok := p.m.(*graphNets); ok {
+			stream = graphs.Stream
+		}
+		part := p.m.part(&l.c)
+		part.Members = members
+		parts = append(parts, part)
+	}
+	from := actor.Source{Agent: agent, Stream: stream, Spec: l.ctx.Spec, Train: l.ctx.Train, Act: l.ctx.Act}
+	return from.Policy(parts...)
 }
 
 // Replay implements [agents.Learner]: the rollout is part of the state.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/internal/reuse"
@@ -107,6 +108,8 @@ type model interface {
 	std() float64
 	// sync copies what was learned to the network that acts.
 	sync() error
+	// part is what acts, as a policy has it.
+	part(c *Config) actor.Part
 	// weights adds networks and optimisers to a state, with a prefix to their names.
 	weights(p *saved.Parts, prefix string)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
@@ -21,7 +22,7 @@ type vectors struct {
 	e          nets.Engine
 	head       head
 	gauss      *gaussian // the head, where actions are continuous; else nil
-	actor      *actor
+	actor      *actor.Net
 	groups     int
 	obs, rows  int // width of an observation, and rows of a minibatch
 	outputs    int
@@ -79,7 +80,7 @@ func newVectors(c *Config, ctx *agents.Context, kind *envs.Kind, key rng.Key) (*
 		return nil, err
 	}
 	m.allocate()
-	if m.actor, err = newActor(kind, m.head, ctx.Act, policy, c.Mix, ctx.Copies); err != nil {
+	if m.actor, err = actor.NewNet(ctx.Act, policy, actor.NetOptions{Kind: kind, Copies: ctx.Copies, Mix: c.Mix}); err != nil {
 		return nil, err
 	}
 	return m, m.e.Err()
@@ -238,7 +239,7 @@ func (m *vectors) readDeviation() error {
 		return nil
 	}
 	m.deviation.Net.Params().Get(m.stds)
-	for g, std := range m.gauss.logStd {
+	for g, std := range m.gauss.LogStd {
 		for i := range std {
 			std[i] = float64(m.stds[(2*g+1)*m.outputs+i])
 		}
@@ -316,16 +317,30 @@ func (m *vectors) sync() error {
 	if err := m.readDeviation(); err != nil {
 		return err
 	}
-	return m.actor.sync(m.e, m.policy.Net)
+	return m.actor.Sync(m.e, m.policy.Net)
+}
+
+// part is the policy of the kind.
+func (m *vectors) part(c *Config) actor.Part {
+	p := actor.Part{Kind: actor.Kind{Head: actor.Softmax}, Params: m.policy.Net.Params()}
+	p.Network.Arch = m.policy.Net.Arch()
+	if c.Mix != None {
+		p.Mix = c.Mix
+	}
+	if m.gauss != nil {
+		p.Head, p.Bounds, p.LogStd = actor.Gaussian, c.Bounds, m.gauss.LogStd
+	}
+	return p
 }
 
 // act implements [model].
 func (m *vectors) act(w world, s *rng.Stream, d *decision) error {
-	if err := m.actor.run(&w.v.Obs.Kinds[w.kind]); err != nil {
+	o := &w.v.Obs.Kinds[w.kind]
+	if err := m.actor.Run(o.Values, o.Active); err != nil {
 		return err
 	}
 	for i := range w.v.Copies() {
-		if err := m.actor.act(i, w.seen(i), s, w.act(i), d.of(i, m.kind.Agents)); err != nil {
+		if err := m.actOne(i, w.seen(i), s, w.act(i), d.of(i, m.kind.Agents)); err != nil {
 			return err
 		}
 	}

@@ -266,6 +266,6 @@ func (m *graphModel) weights(p *saved.Parts) {
 	}
 }
 
-func (m *graphModel) policy() (agents.Policy, error) {
-	return graphs.NewPolicy(Name, m.ctx.Spec, m.ctx.Train, m.policyNet.net, m.ctx.Act)
+func (m *graphModel) policy() (stream string, arch nets.Arch, params nets.Tensor) {
+	return graphs.Stream, m.policyNet.net.Arch(), m.policyNet.net.Params()
 }

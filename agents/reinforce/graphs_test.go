@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/agents/graphs/graphstest"
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -162,7 +163,7 @@ func TestGraphPolicyFile(t *testing.T) {
 	}
 	e := native.New(native.Options{})
 	spec := *graphstest.NewToy(4).Spec()
-	q, err := OpenPolicy(f, &spec, e)
+	q, err := actor.Open(f, &spec, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestGraphPolicyFile(t *testing.T) {
 	k := spec.Kinds[0]
 	k.Action = envs.MultiDiscrete{N: []int{graphstest.Things + 2, 2, graphstest.Bins}}
 	spec.Kinds = []envs.Kind{k}
-	if _, err := OpenPolicy(f, &spec, e); err == nil {
+	if _, err := actor.Open(f, &spec, e); err == nil {
 		t.Error("a policy was opened for other choices")
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
-	"github.com/stoker-rl/stoker/agents/choice"
-	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
@@ -49,7 +48,7 @@ type model interface {
 
 	// weights adds the learned parameters to a state.
 	weights(p *saved.Parts)
-	policy() (agents.Policy, error)
+	policy() (stream string, arch nets.Arch, params nets.Tensor)
 }
 
 // observations are what an agent saw, a row per step.
@@ -223,14 +222,10 @@ func (l *Learner) batchSize() int {
 func (l *Learner) Replay() *replay.Buffer { return nil }
 
 // Policy implements [agents.Learner].
-func (l *Learner) Policy() (agents.Policy, error) { return l.m.policy() }
-
-// OpenPolicy builds a policy from a file, for an environment that offers the same spaces, on the engine act.
-func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
-	if graphs.Describes(f) {
-		return graphs.OpenPolicy(Name, f, spec, act)
-	}
-	return choice.OpenPolicy(Name, true, f, spec, act)
+func (l *Learner) Policy() (agents.Policy, error) {
+	stream, arch, params := l.m.policy()
+	from := actor.Source{Agent: Name, Stream: stream, Spec: l.ctx.Spec, Train: l.ctx.Train, Act: l.ctx.Act}
+	return from.Policy(actor.Part{Kind: actor.Kind{Head: actor.Softmax, Network: actor.Network{Arch: arch}}, Params: params})
 }
 
 // metrics are sums since [Learner.Metrics] was last called.

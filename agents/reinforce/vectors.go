@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
@@ -17,14 +18,13 @@ import (
 
 // vectors is the model of environments whose agents observe a vector and make one choice.
 type vectors struct {
-	u      *update
-	ctx    *agents.Context
-	p      choice.Problem
-	n      []int
-	actor  *choice.Actor
-	params []float32 // buffer of syncActor
-	probs  []float64
-	masks  []bool // of the last act
+	u     *update
+	ctx   *agents.Context
+	p     choice.Problem
+	n     []int
+	actor *actor.Net
+	probs []float64
+	masks []bool // of the last act
 }
 
 func newVectors(c *Config, ctx *agents.Context) (*vectors, error) {
@@ -37,15 +37,8 @@ func newVectors(c *Config, ctx *agents.Context) (*vectors, error) {
 	if m.u, err = newUpdate(c, policy, value, ctx.Train, rng.New(ctx.Seed, "reinforce: initial weights")); err != nil {
 		return nil, err
 	}
-	net, err := ctx.Act.NewNet(policy)
-	if err != nil {
-		return nil, err
-	}
-	if m.actor, err = choice.NewActor(ctx.Act, net, ctx.Copies*p.Agents); err != nil {
-		return nil, err
-	}
-	m.params = make([]float32, nets.Size(net.Params()))
-	return m, nil
+	m.actor, err = actor.NewNet(ctx.Act, policy, actor.NetOptions{Kind: p.Kind, Copies: ctx.Copies})
+	return m, err
 }
 
 func (m *vectors) kind() *envs.Kind              { return m.p.Kind }
@@ -56,13 +49,13 @@ func (m *vectors) record(s observations, o *envs.KindObservation, agent int) {
 	s.(*vectorObservations).add(o.Values[agent*m.p.Obs : (agent+1)*m.p.Obs])
 }
 
-func (m *vectors) syncActor() error { return m.actor.Sync(m.ctx.Train, m.u.policy.Net, m.params) }
+func (m *vectors) syncActor() error { return m.actor.Sync(m.ctx.Train, m.u.policy.Net) }
 
 func (m *vectors) legal(row int) []bool { return m.masks[row*m.p.N : (row+1)*m.p.N] }
 
 func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error {
 	o := &v.Obs.Kinds[0]
-	if err := m.actor.Run(o.Values); err != nil {
+	if err := m.actor.Run(o.Values, o.Active); err != nil {
 		return fmt.Errorf("acting: %w", err)
 	}
 	copy(m.masks, o.Mask)
@@ -71,7 +64,7 @@ func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *im
 		if !here {
 			continue
 		}
-		logits := m.actor.Row(i)
+		logits := m.actor.Row(i/m.p.Agents, i%m.p.Agents)
 		if err := choice.Finite(logits); err != nil {
 			return fmt.Errorf("environment %d: %s %d: %w", i/m.p.Agents, m.p.Kind.Name, i%m.p.Agents, err)
 		}
@@ -133,8 +126,8 @@ func (m *vectors) weights(p *saved.Parts) {
 	}
 }
 
-func (m *vectors) policy() (agents.Policy, error) {
-	return choice.NewPolicy(Name, true, m.ctx.Spec, m.ctx.Train, m.u.policy.Net, m.ctx.Act)
+func (m *vectors) policy() (stream string, arch nets.Arch, params nets.Tensor) {
+	return choice.Stream, m.u.policy.Net.Arch(), m.u.policy.Net.Params()
 }
 
 // vectorObservations are rows of one width.

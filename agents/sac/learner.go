@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
@@ -26,8 +27,8 @@ type Learner struct {
 
 	update *update
 	memory *memory
-	acting *acting
-	params []float32 // buffer of syncActor
+	acting *actor.Net
+	taken  []float32 // actions of the last Act in (−1, 1), [copies, agents, act]
 	drawn  []float32 // buffer of a minibatch's noise
 	acted  bool
 
@@ -72,43 +73,55 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if l.update, err = newUpdate(&l.c, &l.p, ctx.Train, rng.New(ctx.Seed, "sac: initial weights")); err != nil {
 		return nil, err
 	}
-	actor, err := ctx.Act.NewNet(c.actorArch(&p))
-	if err != nil {
+	if l.acting, err = actor.NewNet(ctx.Act, c.actorArch(&p), actor.NetOptions{Kind: p.kind, Copies: ctx.Copies,
+		Squash: true}); err != nil {
 		return nil, err
 	}
-	if l.acting, err = newActing(&l.p, ctx.Act, actor, ctx.Copies); err != nil {
-		return nil, err
-	}
-	l.params = make([]float32, nets.Size(actor.Params()))
+	l.taken = make([]float32, ctx.Copies*p.agents*p.act)
 	return l, l.syncActor()
 }
 
 // syncActor copies the learned actor's parameters to the network that acts.
 func (l *Learner) syncActor() error {
-	return learning.CopyParams(l.ctx.Train, l.update.actor, l.ctx.Act, l.acting.actor, l.params)
+	return l.acting.Sync(l.ctx.Train, l.update.actor)
 }
 
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
-	a := l.acting
 	if l.steps < l.c.RandomSteps {
-		for i := range a.out {
-			a.out[i] = float32(2*l.explore.Float64() - 1)
+		for i := range l.taken {
+			l.taken[i] = float32(2*l.explore.Float64() - 1)
 		}
 	} else {
-		a.see(v.Obs.Kinds[0].Values)
-		fill(a.eps, l.explore)
-		if err := a.run(); err != nil {
+		l.acting.Noise(l.explore)
+		if err := l.acting.Run(v.Obs.Kinds[0].Values, v.Obs.Kinds[0].Active); err != nil {
 			return fmt.Errorf("sac: %w", err)
+		}
+		for i := range l.taken {
+			at := i / l.p.act
+			l.taken[i] = l.acting.Row(at/l.p.agents, at%l.p.agents)[i%l.p.act]
 		}
 	}
 	for i := range l.ctx.Copies {
-		if err := l.p.give(a.row(i), v.Act.Env(i).Kinds[0], v.Obs.Env(i).Kinds[0].Active); err != nil {
+		if err := l.p.give(l.row(i), v.Act.Env(i).Kinds[0], v.Obs.Env(i).Kinds[0].Active); err != nil {
 			return fmt.Errorf("sac: environment %d: %w", i, err)
 		}
 	}
 	l.acted = true
 	return nil
+}
+
+// row is copy i's part of taken.
+func (l *Learner) row(i int) []float32 {
+	w := l.p.agents * l.p.act
+	return l.taken[i*w : (i+1)*w]
+}
+
+// Policy implements [agents.Learner].
+func (l *Learner) Policy() (agents.Policy, error) {
+	from := actor.Source{Agent: Name, Spec: l.ctx.Spec, Train: l.ctx.Train, Act: l.ctx.Act}
+	return from.Policy(actor.Part{Kind: actor.Kind{Head: actor.Squashed, Network: actor.Network{Arch: l.update.actor.Arch()}},
+		Params: l.update.actor.Params()})
 }
 
 // fill draws from the standard normal law.
@@ -128,7 +141,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 		if v.ResetStep[i] {
 			continue // the action was not used
 		}
-		l.memory.store(v, i, l.acting.row(i))
+		l.memory.store(v, i, l.row(i))
 	}
 	l.steps += int64(l.ctx.Copies)
 	if l.steps > l.c.LearningStarts {

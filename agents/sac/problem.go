@@ -2,9 +2,8 @@ package sac
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -87,16 +86,8 @@ func (c Config) Validate() error {
 // problem is an environment as networks see it: observations [agents, obs], actions [agents, act] in (−1, 1).
 type problem struct {
 	kind *envs.Kind
-	scale
+	actor.Spread
 	agents, obs, act int
-}
-
-// scale takes actions from (−1, 1) to the bounds of a Box, component by component.
-type scale struct {
-	Low  []float32 `json:"low"`
-	High []float32 `json:"high"`
-	// Integer marks whole-numbered components; nil where there are none.
-	Integer []bool `json:"integer,omitempty"`
 }
 
 func newProblem(s *envs.Spec) (problem, error) {
@@ -112,29 +103,11 @@ func newProblem(s *envs.Spec) (problem, error) {
 	if b.Width() == 0 {
 		return problem{}, fmt.Errorf("%s: actions of %s are %v, want at least one component", s.ID, k.Name, b)
 	}
-	for i := range b.Low {
-		if r := float64(b.High[i]) - float64(b.Low[i]); !(r >= 0) || math.IsInf(r, 0) {
-			return problem{}, fmt.Errorf("%s: component %d of the actions of %s ranges over [%g, %g], want finite bounds", s.ID, i,
-				k.Name, b.Low[i], b.High[i])
-		}
+	spread, err := actor.NewSpread(b)
+	if err != nil {
+		return problem{}, fmt.Errorf("%s: %s: %w", s.ID, k.Name, err)
 	}
-	return problem{k, scale{b.Low, b.High, b.Integer}, k.Agents, k.Observation.Width(), b.Width()}, nil
-}
-
-// apply writes the environment's action for u. Whole-numbered components are rounded to the nearest whole number.
-func (c *scale) apply(u, out []float32) {
-	for i, x := range u {
-		lo, hi := c.Low[i], c.High[i]
-		y := lo + float32(0.5*float32(x+1)*(hi-lo))
-		if c.Integer != nil && c.Integer[i] {
-			y = float32(math.Round(float64(y)))
-		}
-		out[i] = min(max(y, lo), hi)
-	}
-}
-
-func (c *scale) equal(o *scale) bool {
-	return slices.Equal(c.Low, o.Low) && slices.Equal(c.High, o.High) && slices.Equal(c.Integer, o.Integer)
+	return problem{k, spread, k.Agents, k.Observation.Width(), b.Width()}, nil
 }
 
 // actorArch is the policy up to its last layer: from the observation to a mean and a number for the standard deviation
@@ -160,57 +133,6 @@ func (c *Config) temperatureArch(p *problem) nets.MLP {
 	}
 }
 
-// acting runs π for several environments: the networks with buffers for their observations, noise and actions. It
-// allocates nothing once made.
-type acting struct {
-	p         *problem
-	rows      int
-	e         nets.Engine
-	actor     nets.Net
-	first     nets.Work
-	last      pass          // the squashed Gaussian
-	in        []nets.Tensor // the observation, as a slice that every call of Forward reuses
-	noise     nets.Tensor
-	x, eps, y []float32 // observations, noise and actions, [agents, rows, width]
-	out       []float32 // actions in (−1, 1), [rows, agents, act]
-}
-
-// newActing returns buffers to act in rows environments with the network's present parameters.
-func newActing(p *problem, e nets.Engine, actor nets.Net, rows int) (*acting, error) {
-	last, err := e.NewNet(nets.SquashedGaussian{Agents: p.agents, Actions: p.act})
-	if err != nil {
-		return nil, err
-	}
-	n := p.agents * rows
-	a := &acting{
-		p: p, rows: rows, e: e, actor: actor, first: actor.NewWork(rows), last: pass{net: last, work: last.NewWork(rows)},
-		in: []nets.Tensor{e.NewTensor(p.agents, rows, p.obs)}, noise: e.NewTensor(p.agents, rows, p.act),
-		x: make([]float32, n*p.obs), eps: make([]float32, n*p.act), y: make([]float32, n*p.act), out: make([]float32, n*p.act),
-	}
-	return a, a.run() // makes the engine's memory before the first step
-}
-
-// see copies observations [rows, agents, obs] to the networks' input.
-func (a *acting) see(values []float32) { transpose(a.x, values, a.rows, a.p.agents, a.p.obs) }
-
-// run computes out from the observations and the noise in eps.
-func (a *acting) run() error {
-	a.in[0].Set(a.x)
-	a.noise.Set(a.eps)
-	a.last.forward(a.actor.Forward(a.first, a.in...), a.noise).Get(a.y)
-	transpose(a.out, a.y, a.p.agents, a.rows, a.p.act)
-	if err := a.e.Err(); err != nil {
-		return fmt.Errorf("acting: %w", err)
-	}
-	return nil
-}
-
-// row returns environment i's part of out.
-func (a *acting) row(i int) []float32 {
-	w := a.p.agents * a.p.act
-	return a.out[i*w : (i+1)*w]
-}
-
 // give writes the environment's actions of the present agents for u in (−1, 1), both [agents, act]; those of absent
 // agents become 0, u too.
 func (p *problem) give(u, act []float32, active []bool) error {
@@ -225,16 +147,7 @@ func (p *problem) give(u, act []float32, active []bool) error {
 			return fmt.Errorf("the actor of %s %d gives %g for component %d: training has diverged; "+
 				"try a smaller actor_rate and critic_rate, or clip", p.kind.Name, j, own[m], m)
 		}
-		p.apply(own, out)
+		p.Centred(own, out)
 	}
 	return nil
-}
-
-// transpose copies src [m, n, width] to dst [n, m, width].
-func transpose(dst, src []float32, m, n, width int) {
-	for i := range m {
-		for j := range n {
-			copy(dst[(j*m+i)*width:][:width], src[(i*n+j)*width:])
-		}
-	}
 }

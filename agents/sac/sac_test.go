@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
@@ -99,9 +100,9 @@ func TestRefusals(t *testing.T) {
 	for want, kinds := range map[string][]envs.Kind{
 		"sac: test/X-v1: actions of cart are Discrete(2), want a Box; dqn, ppo and reinforce learn choices": kind(
 			envs.Discrete{N: 2}),
-		"component 0 of the actions of cart ranges over [-Inf, +Inf], want finite bounds": kind(envs.Unbounded(1)),
-		"actions of cart are Box(0), want at least one component":                         kind(envs.Box{}),
-		"test/X-v1 has 2 kinds of agents, want one":                                       make([]envs.Kind, 2),
+		"cart: action component 0 ranges over [-Inf, +Inf], want finite bounds": kind(envs.Unbounded(1)),
+		"actions of cart are Box(0), want at least one component":               kind(envs.Box{}),
+		"test/X-v1 has 2 kinds of agents, want one":                             make([]envs.Kind, 2),
 	} {
 		e := native.New(native.Options{Threads: 1})
 		_, err := New(Default(), agents.Context{Spec: &envs.Spec{ID: "test/X-v1", Kinds: kinds}, Copies: 1, Train: e, Act: e})
@@ -113,17 +114,6 @@ func TestRefusals(t *testing.T) {
 	c.Batch, c.Replay = 3, 2
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "batch is 3, want at most the 2 transitions") {
 		t.Errorf("a batch beyond the replay gives %v", err)
-	}
-}
-
-// Actions reach the bounds and are whole numbers where the space asks for them.
-func TestScale(t *testing.T) {
-	c := scale{Low: []float32{-2, 0, 5}, High: []float32{2, 10, 5}, Integer: []bool{false, true, false}}
-	for u, want := range map[float32][]float32{-1: {-2, 0, 5}, 0: {0, 5, 5}, 1: {2, 10, 5}, 0.25: {0.5, 6, 5}} {
-		got := make([]float32, 3)
-		if c.apply([]float32{u, u, u}, got); !slices.Equal(got, want) {
-			t.Errorf("%g becomes %v, want %v", u, got, want)
-		}
 	}
 }
 
@@ -140,7 +130,7 @@ func TestPolicyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := native.New(native.Options{Threads: 1})
-	q, err := OpenPolicy(f, l.ctx.Spec, e)
+	q, err := actor.Open(f, l.ctx.Spec, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +170,7 @@ func TestPolicyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenPolicy(f, other.Spec(), e); err == nil || !strings.Contains(err.Error(), "trained for the actions") {
+	if _, err := actor.Open(f, other.Spec(), e); err == nil || !strings.Contains(err.Error(), "trained for the actions") {
 		t.Errorf("other bounds give %v", err)
 	}
 }

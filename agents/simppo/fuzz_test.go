@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -22,7 +23,7 @@ func FuzzPolicyFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole.Description, "function.network", len(whole.Arrays["function.network"].Data), []byte{})
-	f.Add([]byte(`{"format":"simppo/1","functions":["a"],"policy":{}}`), "function.log_std", 1, []byte{0, 0, 0xc0, 0x7f})
+	f.Add([]byte(`{"format":"actor/1","stream":"","kinds":[{"name":"function","head":"gaussian","members":["a"]}]}`), "function.log_std", 1, []byte{0, 0, 0xc0, 0x7f})
 	act := native.New(native.Options{})
 	flows := []envs.Env{newWorkflow(f, sizing.Parallel), newWorkflow(f, sizing.Branch)}
 	f.Fuzz(func(t *testing.T, description []byte, array string, length int, values []byte) {
@@ -35,7 +36,7 @@ func FuzzPolicyFile(f *testing.F) {
 			if err := e.Reset(1, nil, obs); err != nil {
 				t.Fatal(err)
 			}
-			p, err := OpenPolicy(file, e.Spec(), act)
+			p, err := actor.Open(file, e.Spec(), act)
 			if err != nil || p.Act(obs, do, len(values)%2 == 0) != nil {
 				continue
 			}

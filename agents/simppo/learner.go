@@ -12,9 +12,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/ppo"
 	"github.com/stoker-rl/stoker/agents/saved"
@@ -94,13 +94,7 @@ type functions struct {
 
 // of returns the functions of a kind. Agents without names are named by their numbers.
 func of(k *envs.Kind) functions {
-	f := functions{names: k.Names, held: make([]bool, k.Agents)}
-	if f.names == nil {
-		for i := range k.Agents {
-			f.names = append(f.names, strconv.Itoa(i))
-		}
-	}
-	return f
+	return functions{names: actor.Members(k), held: make([]bool, k.Agents)}
 }
 
 // from returns for each function of f its number in names, −1 where it is new.
@@ -140,6 +134,11 @@ func (f *functions) State(c *state.Codec) {
 
 // Name is the learner's name in the table of agents and in policy files.
 const Name = "simppo"
+
+// Policy implements [agents.Learner]: that of package ppo, with a function's name beside its weights, so that it acts in
+// any workflow whose functions see and do as many numbers. A function that it does not know has the mean of the others'
+// weights.
+func (l *Learner) Policy() (agents.Policy, error) { return l.PolicyAs(Name, l.functions.names) }
 
 // Learner is mean-field PPO with weights by function.
 type Learner struct {
@@ -189,7 +188,7 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 func (l *Learner) take(s *agents.State, from []int) error {
 	t := agents.NewState()
 	for name, a := range s.Weights {
-		rows, err := ppo.Rows(a, from)
+		rows, err := actor.Rows(a, from)
 		if err != nil {
 			return fmt.Errorf("simppo: weights %q: %w", name, err)
 		}

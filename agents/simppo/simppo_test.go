@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -138,11 +139,15 @@ func TestPolicyElsewhere(t *testing.T) {
 	} {
 		env := newWorkflow(t, flow)
 		k := &env.Spec().Kinds[0]
-		q, err := OpenPolicy(file, env.Spec(), e)
+		q, err := actor.Open(file, env.Spec(), e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		now, err := q.(*TrainedPolicy).Policy.Export()
+		d, err := actor.Read(file, env.Spec())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, _, err := d.Kinds[0].Regrouped(file, k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,8 +258,8 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket := newWorkflow(t, sizing.TcktApp) // decides three numbers
-	_, err = OpenPolicy(file, ticket.Spec(), native.New(native.Options{Threads: 1}))
-	if err == nil || !strings.Contains(err.Error(), "the environment has observations of 15") {
+	_, err = actor.Open(file, ticket.Spec(), native.New(native.Options{Threads: 1}))
+	if err == nil || !strings.Contains(err.Error(), "trained for the actions") {
 		t.Errorf("other widths: %v", err)
 	}
 }

@@ -1,12 +1,10 @@
 package spsa
 
 import (
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
@@ -28,7 +26,7 @@ func TestPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := OpenPolicy(f, s.v.Spec())
+	q, err := actor.Open(f, s.v.Spec(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,40 +60,6 @@ func TestPolicy(t *testing.T) {
 	obs.Kinds[0].Active[0] = false
 	if err := q.Act(obs, act, true); err != nil || slices.Max(act.Kinds[0]) != 0 {
 		t.Errorf("an absent agent does %v (%v), want zeros", act.Kinds[0], err)
-	}
-}
-
-// Damaged and foreign files are refused with the reason.
-func TestOpenPolicyRefuses(t *testing.T) {
-	build, c := mixed(7)
-	s := newTrainer(t, build, c, 1, 5)
-	p, err := s.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	good, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
-	array := func(x ...float32) func(f *agents.PolicyFile) {
-		return func(f *agents.PolicyFile) { f.Arrays[arrayAction] = agents.Array{Shape: []int{1, len(x)}, Data: x} }
-	}
-	for want, change := range map[string]func(f *agents.PolicyFile){
-		`made by agent "maddpg"`:           func(f *agents.PolicyFile) { f.Agent = "maddpg" },
-		"trained for test/Other-v1":        func(f *agents.PolicyFile) { f.EnvID = "test/Other-v1" },
-		"format 2, want 1":                 func(f *agents.PolicyFile) { f.Description = []byte(`{"format":2}`) },
-		"description: json: unknown field": func(f *agents.PolicyFile) { f.Description = []byte(`{"format":1,"prices":3}`) },
-		"0 numbers, want 5":                func(f *agents.PolicyFile) { delete(f.Arrays, arrayAction) },
-		"4 numbers, want 5":                array(1, 1, 1, 5),
-		"component 0 is 6, want [-5, 5]":   array(6, 1, 1, 5, 8),
-		"component 4 is 8.5, want a whole": array(1, 1, 1, 5, 8.5),
-	} {
-		f := *good
-		f.Arrays = maps.Clone(good.Arrays)
-		change(&f)
-		if _, err := OpenPolicy(&f, s.v.Spec()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error is %v, want one with %q", err, want)
-		}
 	}
 }
 

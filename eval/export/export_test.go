@@ -134,8 +134,8 @@ func TestWeights(t *testing.T) {
 		{"faasconf", "function.network.layer0.weight", []int{128, 37}},
 		{"faasconf", "function.network.layer2.bias", []int{4}},
 		{"faasconf", "normalise.0.shift", []int{37}},
-		{"hops-pricer", "actor.layer0.weight", []int{32, 30}},
-		{"gnn-placement", "network.head.node.1.bias", []int{1}},
+		{"hops-pricer", "provider.network.layer0.weight", []int{32, 30}},
+		{"gnn-placement", "scheduler.network.head.node.1.bias", []int{1}},
 	} {
 		f := collect(t, zoo.Prefix+c.policy, Options{}).File
 		b, err := Weights(f)

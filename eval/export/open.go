@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
@@ -13,11 +14,15 @@ import (
 	"github.com/stoker-rl/stoker/policy"
 )
 
-// Open opens a bundle as a serving program does, with the learners of a catalog beside those that package policy has.
+// Open opens a bundle as a serving program does. A policy that no description explains is opened by the catalog's learner.
 func Open(names *catalog.Catalog, b []byte) (*policy.Policy, error) {
+	f, err := bundle.Decode(b, bundle.Limits{})
+	if err != nil {
+		return nil, err
+	}
 	var more []policy.Agent
 	for _, l := range names.Learners {
-		if policy.Opener(l.Name) == nil {
+		if l.Name == f.Agent.Name && !actor.Describes(f.Agent.Description) {
 			more = append(more, policy.Agent{Name: l.Name, Open: l.Open, State: true})
 		}
 	}

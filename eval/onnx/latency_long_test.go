@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -104,13 +105,12 @@ func mlp(t *testing.T) (*bundle.File, []onnxtest.Step) {
 		Activation: nets.ReLU}
 	weights := nets.InitialParams(arch, rng.New(1, "onnx: weights"))
 	f := &bundle.File{Agent: bundle.Agent{Name: "dqn", Env: spec.ID}, Arrays: map[string]bundle.Array{
-		"network": {Shape: []int{1, len(weights)}, Data: weights},
+		"agent.network": {Shape: []int{1, len(weights)}, Data: weights},
 	}, Environment: bundle.Environment{ID: spec.ID, Config: []byte("{}")}}
-	network, err := nets.EncodeArch(arch)
-	if err == nil {
-		f.Agent.Description, err = json.Marshal(map[string]any{"format": 1, "logits": false, "choices": 8,
-			"network": json.RawMessage(network)})
-	}
+	description, err := json.Marshal(actor.Description{Format: actor.Format, Kinds: []actor.Kind{{
+		Name: "agent", Head: actor.Values, Network: actor.Network{Arch: arch}, Action: actor.Action{Choices: []int{8}},
+	}}})
+	f.Agent.Description = description
 	if err == nil {
 		f.Spec, err = envs.EncodeSpec(spec)
 	}

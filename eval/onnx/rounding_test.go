@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/normalise"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
-	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
 	"github.com/stoker-rl/stoker/rng"
@@ -62,7 +62,7 @@ func (o *opened) exact(t *testing.T) envs.Policy {
 		f.Arrays[name] = agents.Array(a)
 	}
 	p, err := normalise.Open(f, o.env.Spec(), func(f *agents.PolicyFile, s *envs.Spec) (agents.Policy, error) {
-		return policy.Opener(f.Agent)(f, s, native.New(native.Options{DType: nets.Float64}))
+		return actor.Open(f, s, native.New(native.Options{DType: nets.Float64}))
 	})
 	if err != nil {
 		t.Fatal(err)

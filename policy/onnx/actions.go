@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy/onnx/model"
 )
 
@@ -83,15 +81,6 @@ func (p *policy) platform(action string, components int) string {
 	return p.cast(p.do("Mul", x, p.doubles("scale", []int{n}, scale)), model.Float)
 }
 
-// box is the action space of a kind.
-func box(k *envs.Kind) (envs.Box, error) {
-	b, ok := k.Action.(envs.Box)
-	if !ok {
-		return envs.Box{}, fmt.Errorf("action space of %s is %v, want a Box", k.Name, k.Action)
-	}
-	return b, nil
-}
-
 // spread is low + u·(high − low) for u in [0, 1], in float32.
 func (p *policy) spread(b envs.Box, u string) string {
 	n := b.Width()
@@ -102,7 +91,7 @@ func (p *policy) spread(b envs.Box, u string) string {
 	return p.do("Add", p.do("Mul", u, p.floats("reach", []int{n}, reach)), p.floats("low", []int{n}, b.Low))
 }
 
-// bounded is [ppo]'s: u in float64, where −1 stands for the lower bound and 1 for the upper one of a component that has
+// bounded is [actor.Normal.Bounded]: u in float64, where −1 stands for the lower bound and 1 for the upper one of a component that has
 // both.
 func (p *policy) bounded(b envs.Box, u string, squash bool) string {
 	n := b.Width()
@@ -215,41 +204,4 @@ func (p *policy) choose(v *vectors, scores string) string {
 		from += n
 	}
 	return p.cast(p.concat(2, chosen...), model.Float)
-}
-
-// choices adds the policy of an agent whose network scores choices: package choice's, or package graphs'.
-func (p *policy) choices() error {
-	if graphs.Describes(p.file) {
-		return p.graph()
-	}
-	return p.choice()
-}
-
-// choice adds a network that scores the choices of each agent.
-func (p *policy) choice() error {
-	var d struct{ Network rawArch }
-	if err := p.describe(&d); err != nil {
-		return err
-	}
-	v, err := p.vectors(0)
-	if err != nil {
-		return err
-	}
-	k := v.kind
-	a := actor{d.Network.Arch, "network", k.Agents, k.Observation.Width(), outputs(k)}
-	scores, err := p.network("network", a, v.seen)
-	if err != nil {
-		return err
-	}
-	p.give(v, p.choose(v, scores), scores, scoresOfChoices)
-	return nil
-}
-
-// rawArch reads an architecture from a description.
-type rawArch struct{ nets.Arch }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (r *rawArch) UnmarshalJSON(text []byte) (err error) {
-	r.Arch, err = nets.DecodeArch(text)
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -36,13 +37,7 @@ func archs(spec *envs.Spec) map[string]nets.Arch {
 		m.Activation, m.Norm, m.Final = nets.Tanh, nets.LayerNorm, nets.Sigmoid
 		out[weights+", tanh, layer norm, sigmoid"] = m
 		m.Norm, m.Final = nets.NoNorm, nets.None
-		for _, mix := range []string{nets.Mean, nets.Joint} {
-			f := nets.MeanField{MLP: m, Mix: mix}
-			if mix == nets.Mean {
-				f.Neighbours = k.Neighbours
-			}
-			out[weights+", "+mix] = f
-		}
+		out[weights+", mean"] = nets.MeanField{MLP: m, Mix: nets.Mean, Neighbours: k.Neighbours}
 		for _, score := range []string{nets.Exp, nets.Squared} {
 			out[weights+", attention, "+score] = nets.MeanField{MLP: m, Mix: nets.Attention, Score: score, Keys: 3,
 				Neighbours: k.Neighbours}
@@ -61,14 +56,11 @@ func TestEveryActor(t *testing.T) {
 	}
 	for name, arch := range archs(spec) {
 		t.Run(name, func(t *testing.T) {
-			f := &bundle.File{Spec: text, Agent: bundle.Agent{Name: "maddpg", Env: spec.ID}, Arrays: map[string]bundle.Array{}}
+			f := &bundle.File{Spec: text, Agent: bundle.Agent{Name: "mine", Env: spec.ID}, Arrays: map[string]bundle.Array{}}
 			f.Environment = bundle.Environment{ID: spec.ID, Config: []byte("{}")}
-			actor, err := nets.EncodeArch(arch)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.Agent.Description, err = json.Marshal(map[string]any{"format": 1, "name": "test", "actor": json.RawMessage(actor),
-				"action": map[string]any{"choices": []int{3, 2}}})
+			f.Agent.Description, err = json.Marshal(actor.Description{Format: actor.Format, Kinds: []actor.Kind{{
+				Name: "agent", Head: actor.Gumbel, Network: actor.Network{Arch: arch}, Action: actor.Action{Choices: []int{3, 2}},
+			}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +68,7 @@ func TestEveryActor(t *testing.T) {
 			for i := range weights {
 				weights[i] *= 3 // so that scores lie apart
 			}
-			f.Arrays["actor"] = bundle.Array{Shape: []int{arch.Groups(), len(weights) / arch.Groups()}, Data: weights}
+			f.Arrays["agent.network"] = bundle.Array{Shape: []int{arch.Groups(), len(weights) / arch.Groups()}, Data: weights}
 			model, err := onnx.Write(f)
 			if err != nil {
 				t.Fatal(err)

@@ -289,10 +289,6 @@ func (b *builder) norm(p *params, name, x string) string {
 
 // mixed adds what an agent sees, [batch, agents, seen]: its own features and those of the others ([nets.MeanField]).
 func (b *builder) mixed(m nets.MeanField, p *params, x string) string {
-	if m.Mix == nets.Joint {
-		row := b.reshape(x, 0, 1, int64(m.SeenWidth()))
-		return b.do("Expand", row, b.ints(1, int64(m.Agents), 1))
-	}
 	return b.concat(2, x, b.do("MatMul", b.weights(m, p, x), x))
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/firm"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/policy/onnx/model"
 )
 
@@ -18,19 +20,23 @@ func (p *policy) firm() error {
 		Low, High float32
 		Actor     json.RawMessage
 	}
-	if err := p.describe(&d); err != nil {
-		return err
+	if err := json.Unmarshal(p.file.Description, &d); err != nil {
+		return fmt.Errorf("description: %w", err)
 	}
 	inside := *p.file
 	inside.Description = d.Actor
 	p.file = &inside
-	v, u, err := p.actor()
+	wants, err := actor.Read(p.file, p.spec)
 	if err != nil {
 		return err
 	}
-	b, err := box(v.kind)
+	v, u, err := p.network(0, &wants.Kinds[0])
 	if err != nil {
 		return err
+	}
+	b, ok := v.kind.Action.(envs.Box)
+	if !ok || wants.Kinds[0].Head != actor.Interval {
+		return fmt.Errorf("the actor gives %q of %v, want %q of a Box", wants.Kinds[0].Head, v.kind.Action, actor.Interval)
 	}
 	if slices.Contains(b.Integer, true) {
 		return fmt.Errorf("firm moves within a share of ranges of whole numbers, want ranges of any numbers")

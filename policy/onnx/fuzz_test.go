@@ -15,9 +15,8 @@ func FuzzDescription(f *testing.F) {
 		b := policytest.Zoo(f, name, 1)
 		f.Add(b.Agent.Name, []byte(b.Agent.Description), []byte(b.Spec), name)
 	}
-	f.Add("firm", []byte(`{"move": 2, "low": 0, "high": 1, "actor": {"actor": {"kind": "mlp", "arch": {}}}}`), []byte(`{}`),
+	f.Add("firm", []byte(`{"move": 2, "low": 0, "high": 1, "actor": {"format": "actor/1", "kinds": [{"name": "function"}]}}`), []byte(`{}`),
 		"faasconf")
-	f.Add("simppo", []byte(`{"functions": ["0"], "policy": {"kinds": []}}`), []byte(`{}`), "faasconf")
 	arrays := map[string]map[string]bundle.Array{}
 	for _, name := range policytest.Names() {
 		arrays[name] = policytest.Zoo(f, name, 1).Arrays
@@ -27,7 +26,7 @@ func FuzzDescription(f *testing.F) {
 		if err != nil || spec.Agents() > 64 {
 			return
 		}
-		file := &agents.PolicyFile{Agent: agent, Description: description, Arrays: map[string]agents.Array{}}
+		file := &agents.PolicyFile{Agent: agent, EnvID: spec.ID, Description: description, Arrays: map[string]agents.Array{}}
 		for name, a := range arrays[name] {
 			file.Arrays[name] = agents.Array(a)
 		}

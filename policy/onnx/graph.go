@@ -3,9 +3,9 @@ package onnx
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -14,23 +14,18 @@ import (
 
 // graph adds a policy over graphs: it chooses component by component for one graph, and each choice is an input of the
 // next one's scores.
-func (p *policy) graph() error {
-	var d struct{ Network rawArch }
-	if err := p.describe(&d); err != nil {
-		return err
-	}
-	prob, err := graphs.NewProblem(p.spec)
+func (p *policy) graph(k *actor.Kind) error {
+	prob, arch, err := k.Graph(p.spec)
 	if err != nil {
 		return err
 	}
-	arch, err := fits(d.Network.Arch, prob)
-	if err != nil {
-		return err
+	if prob.Agents != 1 {
+		return fmt.Errorf("%d agents see a graph each, want one: a model decides for one graph", prob.Agents)
 	}
 	nodes, along := p.graphInputs(&prob.Space, arch)
-	net, err := p.embed(arch, p.file.Arrays["network"].Data, nodes, along)
+	net, err := p.embed(arch, p.file.Arrays[k.Array("network")].Data, nodes, along)
 	if err != nil {
-		return fmt.Errorf("array %q: %w", "network", err)
+		return fmt.Errorf("array %q: %w", k.Array("network"), err)
 	}
 	c := &chooser{graphNet: net, prob: prob, free: p.number(float32(math.Inf(-1)))}
 	for i := range prob.Components {
@@ -42,29 +37,6 @@ func (p *policy) graph() error {
 	p.output(kind+"scores", p.concat(0, c.scores...), "the network's score of each choice, component by component; "+
 		"−infinity for a node that is not there", model.Float, model.Fixed(prob.N)...)
 	return nil
-}
-
-// fits returns an architecture that is one for the environment's graphs and choices.
-func fits(a nets.Arch, p *graphs.Problem) (nets.Graph, error) {
-	arch, ok := a.(nets.Graph)
-	if !ok {
-		return arch, fmt.Errorf("the network is no network over graphs")
-	}
-	if p.Agents != 1 {
-		return arch, fmt.Errorf("%d agents see a graph each, want one: a model decides for one graph", p.Agents)
-	}
-	want := p.Policy(graphs.Net{Hidden: arch.Hidden, Layers: arch.Layers, Own: arch.Own, Skip: arch.Skip, Norm: arch.Norm,
-		Dropout: arch.Dropout, BothWays: len(arch.Edges) > len(p.Space.Edges)}, 0)
-	is := arch
-	is.Heads = slices.Clone(arch.Heads)
-	for i := range is.Heads {
-		is.Heads[i].FinalBound = 0 // of initial weights
-	}
-	if !reflect.DeepEqual(is, want) {
-		return arch, fmt.Errorf("the network is for other graphs or choices: nodes %v, edges %v, heads %v, want %v, %v, %v",
-			is.Nodes, is.Edges, is.Heads, want.Nodes, want.Edges, want.Heads)
-	}
-	return arch, nil
 }
 
 // graphInputs adds the nodes and edges of a graph. A network may have each kind of edge the other way round too.

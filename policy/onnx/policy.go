@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
+	"github.com/stoker-rl/stoker/agents/firm"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy/onnx/model"
 )
 
@@ -125,63 +124,30 @@ type policy struct {
 	units *units
 }
 
-// writers adds the policy of each agent that there is, by the agent's name.
-var writers = map[string]func(*policy) error{
-	"maddpg":    (*policy).maddpg,
-	"firm":      (*policy).firm,
-	"ppo":       (*policy).ppo,
-	"simppo":    (*policy).simppo,
-	"sac":       (*policy).sac,
-	"dqn":       (*policy).choices,
-	"reinforce": (*policy).choices,
-	"spsa":      (*policy).held,
-}
-
-// Agents lists the agents whose policies can be written.
-func Agents() []string { return slices.Sorted(maps.Keys(writers)) }
-
 // write adds the policy's inputs, operators and outputs.
 func (p *policy) write() error {
-	add, ok := writers[p.file.Agent]
-	if !ok {
-		return fmt.Errorf("policies of agent %q cannot be written, want one of %v", p.file.Agent, Agents())
+	if p.file.Agent == firm.Name {
+		return p.firm()
 	}
-	return add(p)
-}
-
-// describe reads the policy's description.
-func (p *policy) describe(into any) error {
-	if err := json.Unmarshal(p.file.Description, into); err != nil {
-		return fmt.Errorf("description: %w", err)
+	if !actor.Describes(p.file.Description) {
+		return fmt.Errorf("the description is none of format %s (%q), want a policy that package actor makes", actor.Format,
+			p.file.Agent)
+	}
+	d, err := actor.Read(p.file, p.spec)
+	if err != nil {
+		return err
+	}
+	if k := &d.Kinds[0]; len(d.Kinds) == 1 && k.Head == actor.Held {
+		return p.held(k)
+	} else if len(d.Kinds) == 1 && actor.IsGraph(k.Network) {
+		return p.graph(k)
+	}
+	for i := range d.Kinds {
+		if err := p.kind(i, &d.Kinds[i]); err != nil {
+			return fmt.Errorf("%s: %w", d.Kinds[i].Name, err)
+		}
 	}
 	return nil
-}
-
-// actor is a network that a description holds: its weights are an array, and it sees and gives so many numbers for each
-// of so many agents.
-type actor struct {
-	nets.Arch
-	array           string
-	agents, in, out int
-}
-
-// network adds an actor; under names its operators.
-func (p *policy) network(under string, a actor, x string) (string, error) {
-	if a.Arch == nil {
-		return "", fmt.Errorf("description has no network for array %q", a.array)
-	}
-	if g := a.Groups(); g != 1 && g != a.agents {
-		return "", fmt.Errorf("the network has weights of %d agents, the environment has %d agents", g, a.agents)
-	}
-	if in := a.Inputs(); len(in) != 1 || in[0].Width != a.in || a.Output().Width != a.out {
-		return "", fmt.Errorf("the network takes %v and gives %d numbers for an agent, the environment has %d and %d", in,
-			a.Output().Width, a.in, a.out)
-	}
-	y, err := p.builder.network(under, a.Arch, p.file.Arrays[a.array].Data, x)
-	if err != nil {
-		return "", fmt.Errorf("array %q: %w", a.array, err)
-	}
-	return y, nil
 }
 
 // outputs is the number of scores that a network gives for an agent of a kind: one for each choice or component.

@@ -86,23 +86,32 @@ func problems(g *model.Graph) (out []string) {
 	return out
 }
 
+// unit is the action of the policy that TestRefuses spoils.
+const unit = `"action": {"ranges": [[0, 1], [0, 1], [0, 1], [0, 1]]}`
+
+// describe describes a policy of one kind.
+func describe(kind string) func(f *bundle.File) {
+	return func(f *bundle.File) {
+		f.Agent.Description = []byte(`{"format": "actor/1", "stream": "", "kinds": [` + kind + `]}`)
+	}
+}
+
 // What cannot be written is refused with the reason.
 func TestRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(f *bundle.File)
 		want   string
 	}{
-		"agent":     {func(f *bundle.File) { f.Agent.Name = "mine" }, `policies of agent "mine" cannot be written, want one of [dqn firm`},
+		"format":    {func(f *bundle.File) { f.Agent.Description = []byte(`{"format": "ppo/1"}`) }, "none of format actor/1"},
 		"no arrays": {func(f *bundle.File) { f.Arrays = map[string]bundle.Array{} }, "the weights have 0 numbers"},
 		"clip":      {func(f *bundle.File) { delete(f.Arrays, "normalise.0.shift") }, `"normalise.0.shift"`},
 		"spec":      {func(f *bundle.File) { f.Spec = []byte(`{"id": "x"}`) }, "kinds is empty"},
 		"range":     {func(f *bundle.File) { f.Environment.Config = []byte(`{"workflow": "none"}`) }, "workflow"},
-		"none":      {func(f *bundle.File) { f.Agent.Description = []byte(`{"kinds": [{"name": "function"}]}`) }, "no network"},
-		"sac":       {func(f *bundle.File) { f.Agent.Name = "sac" }, "no network"},
-		"maddpg":    {func(f *bundle.File) { f.Agent.Name = "maddpg" }, "no actor"},
-		"dqn":       {func(f *bundle.File) { f.Agent.Name = "dqn" }, "no network"},
-		"held":      {func(f *bundle.File) { f.Agent.Name = "spsa" }, `array "action" has 0 numbers`},
-		"text":      {func(f *bundle.File) { f.Agent.Description = []byte(`{"kinds": [{"network": {}}]}`) }, "description"},
+		"none":      {describe(`{"name": "function", "head": "gaussian", ` + unit + `}`), "no network"},
+		"held":      {describe(`{"name": "function", "head": "held", ` + unit + `}`), `array "function.action" has 0 numbers`},
+		"actions":   {describe(`{"name": "function", "head": "held", "action": {"choices": [3]}}`), "trained for the actions"},
+		"firm":      {func(f *bundle.File) { f.Agent.Name = "firm" }, "description"},
+		"text":      {describe(`{"network": {}}`), "description"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := policytest.Zoo(t, "faasconf", 1)

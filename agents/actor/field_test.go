@@ -1,4 +1,4 @@
-package ppo
+package actor
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // An agent sees itself and the mean of the others that are there; alone, zeros.
 func TestField(t *testing.T) {
 	k := &envs.Kind{Name: "a", Agents: 3, Observation: envs.Unbounded(2)}
-	f := newField(k)
+	f := NewField(k)
 	for _, c := range []struct {
 		active []bool
 		want   [][]float32
@@ -20,10 +20,10 @@ func TestField(t *testing.T) {
 		{[]bool{false, false, true}, [][]float32{nil, nil, {9, 6, 0, 0}}},
 	} {
 		o := &envs.KindObservation{Values: []float32{1, 2, 3, 4, 9, 6}, Active: c.active}
-		f.begin(o)
+		f.Begin(o)
 		for j, want := range c.want {
 			got := make([]float32, 4)
-			if f.see(o, j, got); want != nil && !slices.Equal(got, want) {
+			if f.See(o, j, got); want != nil && !slices.Equal(got, want) {
 				t.Errorf("with %v present agent %d sees %v, want %v", c.active, j, got, want)
 			}
 		}

@@ -1,0 +1,73 @@
+// Package choice is what learners that score a finite number of choices share: an environment with a Discrete action as
+// a network sees it ([Problem]), a network on rows ([Pass]), and picking a choice by its score under a mask ([Best],
+// [Draw]).
+//
+// Not here: how scores are learned (agents/dqn, agents/reinforce), choices within graphs (agents/graphs), the policies
+// that leave training (agents/actor).
+package choice
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Problem is an environment as a network that scores choices sees it: rows of observations in, a score per choice out.
+// All agents of the one kind share the network; each is a row.
+type Problem struct {
+	Kind *envs.Kind
+	// Agents is the number of rows of one environment, Obs the width of a row, N the number of choices.
+	Agents, Obs, N int
+}
+
+// NewProblem reads a spec. It fails, naming the kind, where there are several kinds, where observations are not
+// vectors, and where an action is not one choice.
+func NewProblem(s *envs.Spec) (Problem, error) {
+	k, err := check.Vector(s)
+	if err != nil {
+		return Problem{}, err
+	}
+	p := Problem{Kind: k, Agents: k.Agents, Obs: k.Observation.Width()}
+	switch a := k.Action.(type) {
+	case envs.Discrete:
+		p.N = a.N
+	case envs.MultiDiscrete:
+		if len(a.N) != 1 {
+			return Problem{}, fmt.Errorf("%s: an action of %s has %d components, want one choice", s.ID, k.Name, len(a.N))
+		}
+		p.N = a.N[0]
+	default:
+		return Problem{}, fmt.Errorf("%s: action space of %s is %v, want Discrete", s.ID, k.Name, k.Action)
+	}
+	return p, nil
+}
+
+// Arch is an MLP from observations to out numbers.
+func (p *Problem) Arch(hidden []int, activation string, finalBound float64, out int) nets.Arch {
+	return nets.MLP{
+		Agents: 1, In: []nets.Port{{Name: "observation", Width: p.Obs}}, Hidden: hidden, Out: out,
+		Activation: activation, FinalBound: finalBound,
+	}
+}
+
+// Pass is a net of one input with memory for a batch of rows. It reuses the list of inputs, so that a call does not
+// allocate.
+type Pass struct {
+	Net  nets.Net
+	Work nets.Work
+	in   [1]nets.Tensor
+}
+
+// NewPass returns memory for rows at a time.
+func NewPass(net nets.Net, rows int) Pass { return Pass{Net: net, Work: net.NewWork(rows)} }
+
+// Forward runs the net on s, [1, rows, width], and returns its output, which stays until the next call.
+func (p *Pass) Forward(s nets.Tensor) nets.Tensor {
+	p.in[0] = s
+	return p.Net.Forward(p.Work, p.in[:]...)
+}
+
+// Stream names the random stream of policies that choose.
+const Stream = "choice: policy"
