@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/catalog"
@@ -17,27 +17,28 @@ import (
 
 // climb is the learner's row.
 var climb = catalog.DefineLearner(catalog.Learner{
-	Name: "climb", Doc: "hill climbing over one constant action", Source: source,
-}, DefaultClimb, NewClimb, OpenHeld)
+	Name: "climb", Doc: "hill climbing over a linear policy", Source: source,
+}, DefaultClimb, NewClimb, actor.Open)
 
 // ClimbConfig is what a configuration file may say of the learner.
 type ClimbConfig struct {
-	// Steps is the number of environment steps, in each copy, for which one action is tried.
+	// Steps is the number of environment steps, in each copy, for which weights are tried.
 	Steps int `yaml:"steps" json:"steps" range:"[1,1e6]"`
-	// Width is the standard deviation of a trial, as a share of each component's range.
+	// Width is the standard deviation of a trial of each weight.
 	Width float64 `yaml:"width" json:"width" range:"(0,1]"`
 }
 
-// DefaultClimb tries an action for 60 steps.
+// DefaultClimb tries weights for 60 steps.
 func DefaultClimb() ClimbConfig { return ClimbConfig{Steps: 60, Width: 0.2} }
 
-// Climb is hill climbing over one constant action: it tries a random neighbour of the best action so far, and holds it
-// where the mean reward is higher. It learns in environments with one agent that acts in a box.
+// Climb is hill climbing over the weights of a linear policy: it tries a random neighbour of the best weights so far, and
+// holds them where the mean reward is higher. It learns in environments with one kind of agents that act in a box.
 type Climb struct {
 	c           ClimbConfig
 	ctx         agents.Context
-	box         envs.Box
-	best, trial []float32
+	spread      actor.Spread
+	net         *actor.Net
+	best, trial []float32 // weights
 	tally
 }
 
@@ -54,23 +55,37 @@ func NewClimb(c ClimbConfig, ctx agents.Context) (*Climb, error) {
 	if err := bounds.Check(c); err != nil {
 		return nil, fmt.Errorf("climb: %w", err)
 	}
-	k := ctx.Spec.Kinds[0]
+	k := &ctx.Spec.Kinds[0]
 	box, ok := k.Action.(envs.Box)
-	if !ok || len(ctx.Spec.Kinds) != 1 || k.Agents != 1 {
-		return nil, fmt.Errorf("climb: %s does not have one agent that acts in a box", ctx.Spec.ID)
+	if !ok || len(ctx.Spec.Kinds) != 1 {
+		return nil, fmt.Errorf("climb: %s does not have one kind of agents that act in a box", ctx.Spec.ID)
 	}
-	l := &Climb{c: c, ctx: ctx, box: box}
-	for i := range box.Low {
-		l.trial = append(l.trial, (box.Low[i]+box.High[i])/2)
+	l := &Climb{c: c, ctx: ctx}
+	var err error
+	if l.spread, err = actor.NewSpread(box); err != nil {
+		return nil, fmt.Errorf("climb: %w", err)
 	}
-	l.best = slices.Clone(l.trial)
+	linear := nets.MLP{Agents: 1, In: []nets.Port{{Name: "observation", Width: k.Observation.Width()}}, Out: box.Width(),
+		Activation: nets.Tanh, Final: nets.Sigmoid}
+	if l.net, err = actor.NewNet(ctx.Act, linear, actor.NetOptions{Kind: k, Copies: ctx.Copies}); err != nil {
+		return nil, fmt.Errorf("climb: %w", err)
+	}
+	l.best = make([]float32, nets.Size(l.net.Net.Params()))
+	l.trial = slices.Clone(l.best)
 	return l, nil
 }
 
 // Act implements [agents.Learner].
 func (l *Climb) Act(v *envs.Vector) error {
+	o, n := &v.Obs.Kinds[0], l.ctx.Spec.Kinds[0].Agents
+	if err := l.net.Run(o.Values, o.Active); err != nil {
+		return fmt.Errorf("climb: %w", err)
+	}
 	for i := range l.ctx.Copies {
-		copy(v.Act.Env(i).Kinds[0], l.trial)
+		act := v.Act.Env(i).Kinds[0]
+		for j := range n {
+			l.spread.Unit(l.net.Row(i, j), act[j*len(act)/n:(j+1)*len(act)/n])
+		}
 	}
 	return nil
 }
@@ -98,10 +113,9 @@ func (l *Climb) Update() error {
 	// Keyed by the trial: there is no random state to save.
 	key := rng.New(l.ctx.Seed, "climb").With(uint64(l.trials))
 	for i := range l.trial {
-		low, high := l.box.Low[i], l.box.High[i]
-		step := float32(l.c.Width*key.With(uint64(i)).Norm()) * (high - low)
-		l.trial[i] = min(max(l.best[i]+step, low), high)
+		l.trial[i] = l.best[i] + float32(l.c.Width*key.With(uint64(i)).Norm())
 	}
+	l.net.Net.Params().Set(l.trial)
 	return nil
 }
 
@@ -120,7 +134,8 @@ func (l *Climb) State(c *state.Codec) {
 	state.Fixed(c, l.trial)
 	state.Value(c, &l.tally)
 	if c.Loaded() {
-		c.Fail(errors.Join(l.box.Contains(l.best), l.box.Contains(l.trial)))
+		c.Check(envs.NotFinite(l.best) < 0 && envs.NotFinite(l.trial) < 0, "weights are not finite")
+		l.net.Net.Params().Set(l.trial)
 		c.Check(l.steps >= 0 && l.trials >= 0, "%d steps and %d trials, want 0 or more", l.steps, l.trials)
 	}
 }
@@ -144,7 +159,7 @@ func (l *Climb) Load(s *agents.State) error {
 	return state.Load(b, blob, l)
 }
 
-// Adopt implements [agents.Learner]: the search begins at another run's best action.
+// Adopt implements [agents.Learner]: the search begins at another run's best weights.
 func (l *Climb) Adopt(s *agents.State) error {
 	other, err := NewClimb(l.c, l.ctx)
 	if err != nil {
@@ -155,61 +170,16 @@ func (l *Climb) Adopt(s *agents.State) error {
 	}
 	copy(l.best, other.best)
 	copy(l.trial, other.best)
+	l.net.Net.Params().Set(l.trial)
 	return nil
 }
 
-// Policy implements [agents.Learner].
+// Policy implements [agents.Learner]. Package actor stores it, explains it and writes it as ONNX.
 func (l *Climb) Policy() (agents.Policy, error) {
-	return &Held{id: l.ctx.Spec.ID, action: slices.Clone(l.best)}, nil
+	params := l.net.Net.Params()
+	params.Set(l.best)
+	defer params.Set(l.trial)
+	k := actor.Kind{Head: actor.Interval, Network: actor.Network{Arch: l.net.Net.Arch()}}
+	return actor.Source{Agent: "climb", Spec: l.ctx.Spec, Train: l.ctx.Act, Act: l.ctx.Act}.Policy(
+		actor.Part{Kind: k, Params: params})
 }
-
-// Held is what Climb learns: a policy that holds one action.
-type Held struct {
-	id     string
-	action []float32
-}
-
-// OpenHeld makes the policy from its file.
-func OpenHeld(f *agents.PolicyFile, spec *envs.Spec, _ nets.Engine) (*Held, error) {
-	a := f.Arrays["action"].Data
-	if f.EnvID != spec.ID {
-		return nil, fmt.Errorf("climb: the policy is for %s, want one for %s", f.EnvID, spec.ID)
-	}
-	if err := spec.Kinds[0].Action.Contains(a); err != nil {
-		return nil, fmt.Errorf("climb: array action: %w", err)
-	}
-	return &Held{id: f.EnvID, action: a}, nil
-}
-
-// Export implements [agents.Policy].
-func (p *Held) Export() (*agents.PolicyFile, error) {
-	return &agents.PolicyFile{Agent: "climb", EnvID: p.id, Description: []byte("{}"),
-		Arrays: map[string]agents.Array{"action": {Shape: []int{len(p.action)}, Data: p.action}}}, nil
-}
-
-// Name implements [envs.Policy].
-func (*Held) Name() string { return "climb" }
-
-// Reset implements [envs.Policy].
-func (*Held) Reset(uint64) error { return nil }
-
-// Act implements [envs.Policy].
-func (p *Held) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
-	copy(act.Kinds[0], p.action)
-	return nil
-}
-
-// CopyFrom implements [envs.Policy].
-func (p *Held) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*Held)
-	if !ok || !slices.Equal(s.action, p.action) {
-		return fmt.Errorf("climb: can't be made equal to %s: it holds another action", src.Name())
-	}
-	return nil
-}
-
-// AppendBinary implements [envs.Policy].
-func (*Held) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-
-// UnmarshalBinary implements [envs.Policy].
-func (*Held) UnmarshalBinary([]byte) error { return nil }
