@@ -176,7 +176,7 @@ func TestEpsilonFalls(t *testing.T) {
 		steps int64
 		want  float64
 	}{{0, 1}, {25, 0.55}, {50, 0.1}, {90, 0.1}} {
-		if l.steps = k.steps; math.Abs(l.epsilon()-k.want) > 1e-12 {
+		if l.Steps = k.steps; math.Abs(l.epsilon()-k.want) > 1e-12 {
 			t.Errorf("after %d steps it is %g, want %g", k.steps, l.epsilon(), k.want)
 		}
 	}
@@ -212,7 +212,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := m.Load(s); err != nil {
 		t.Fatal(err)
 	}
-	if m.steps != l.steps || m.explore.Uint64() != l.explore.Uint64() || m.update.adam.Steps() != l.update.adam.Steps() {
+	if m.Steps != l.Steps || m.explore.Uint64() != l.explore.Uint64() || m.update.adam.Steps() != l.update.adam.Steps() {
 		t.Error("counters or streams differ")
 	}
 	x := make([]float32, nets.Size(l.update.net.Params()))

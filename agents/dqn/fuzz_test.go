@@ -24,7 +24,7 @@ func TestForgedReplay(t *testing.T) {
 		for range l.memory.buf.Capacity() {
 			l.memory.buf.Add().Column(colChoice)[0] = a
 		}
-		l.pending = l.c.UpdateEvery
+		l.Pending = l.c.UpdateEvery
 		if err := l.Update(); err == nil || !strings.Contains(err.Error(), "want 0 to 2") {
 			t.Errorf("a choice of %g gave %v", a, err)
 		}

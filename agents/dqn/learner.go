@@ -11,7 +11,6 @@
 package dqn
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -19,7 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/learning"
-	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/agents/offpolicy"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -111,6 +110,7 @@ const Name = "dqn"
 
 // Learner is deep Q-learning.
 type Learner struct {
+	offpolicy.Loop
 	c   Config
 	ctx agents.Context
 	p   choice.Problem
@@ -119,14 +119,10 @@ type Learner struct {
 	memory *memory
 	actor  *actor.Net
 	random []int // by row, the random choice of the last Act; choice.None for the greedy one
-	acted  bool
 
 	explore, batch *rng.Stream
 
-	steps         int64 // environment steps over all copies
-	pending       int64 // of them, since the last update
 	targetUpdates int64 // that have been due so far
-	summed        int64 // updates in the sums of the metrics
 }
 
 var _ agents.Learner = (*Learner)(nil)
@@ -167,11 +163,16 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if l.actor, err = actor.NewNet(ctx.Act, arch, actor.NetOptions{Kind: p.Kind, Copies: ctx.Copies}); err != nil {
 		return nil, err
 	}
-	return l, l.syncActor()
+	u, when := l.update, offpolicy.Schedule{LearningStarts: c.LearningStarts, UpdateEvery: c.UpdateEvery, GradientSteps: 1,
+		Batch: c.Batch, RateFinal: 1}
+	l.Loop = offpolicy.NewLoop(Name, l, when, &l.ctx, l.memory.buf,
+		offpolicy.Sum{Metric: "train/loss", Name: "loss", Of: u.sumLoss},
+		offpolicy.Sum{Metric: "train/grad_norm", Name: "norm", Of: u.sumNorm})
+	return l, l.Sync()
 }
 
-// syncActor copies the learned parameters to the net that acts.
-func (l *Learner) syncActor() error { return l.actor.Sync(l.ctx.Train, l.update.net) }
+// Sync implements [offpolicy.Method].
+func (l *Learner) Sync() error { return l.actor.Sync(l.ctx.Train, l.update.net) }
 
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
@@ -206,7 +207,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 		}
 		v.Act.Kinds[0][i] = float32(max(c, 0))
 	}
-	l.acted = true
+	l.Acted()
 	return nil
 }
 
@@ -216,56 +217,30 @@ func (l *Learner) epsilon() float64 {
 	if over == 0 {
 		over = l.c.EpsilonShare * float64(l.ctx.Steps)
 	}
-	return learning.Linear(l.c.Epsilon, l.c.EpsilonFinal, float64(l.steps), over)
+	return learning.Linear(l.c.Epsilon, l.c.EpsilonFinal, float64(l.Steps), over)
 }
 
-// Observe implements [agents.Learner].
-func (l *Learner) Observe(v *envs.Vector) error {
-	if !l.acted {
-		return errors.New("dqn: Observe without Act before it")
+// Store implements [offpolicy.Method].
+func (l *Learner) Store(v *envs.Vector, i int) error { return l.memory.store(v, i) }
+
+// Step implements [offpolicy.Method].
+func (l *Learner) Step() error {
+	if err := l.memory.sample(l.update, l.batch); err != nil {
+		return err
 	}
-	l.acted = false
-	for i := range l.ctx.Copies {
-		if v.ResetStep[i] {
-			continue // the action was not used
-		}
-		if err := l.memory.store(v, i); err != nil {
-			return fmt.Errorf("dqn: %w", err)
-		}
-	}
-	l.steps += int64(l.ctx.Copies)
-	if l.steps > l.c.LearningStarts {
-		l.pending += int64(l.ctx.Copies)
-	}
-	return nil
+	return l.update.run(&l.memory.batch)
 }
 
-// Update implements [agents.Learner].
-func (l *Learner) Update() error {
-	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
-		return nil
-	}
-	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
-		if err := l.memory.sample(l.update, l.batch); err != nil {
-			return fmt.Errorf("dqn: %w", err)
-		}
-		if err := l.update.run(&l.memory.batch); err != nil {
-			return err
-		}
-		l.summed++
-	}
-	if due := l.steps / l.c.TargetEvery; due > l.targetUpdates {
+// SetRates implements [offpolicy.Method]: the rate is constant.
+func (*Learner) SetRates(float64) {}
+
+// EndRound implements [offpolicy.Method]: the target network follows where that is due.
+func (l *Learner) EndRound() {
+	if due := l.Steps / l.c.TargetEvery; due > l.targetUpdates {
 		l.update.updateTarget(l.c.Tau)
 		l.targetUpdates = due
 	}
-	if err := l.syncActor(); err != nil {
-		return fmt.Errorf("dqn: %w", err)
-	}
-	return nil
 }
-
-// Replay implements [agents.Learner].
-func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 
 // Metrics implements [agents.Learner]. Loss and gradient norm (before clipping) are means over the updates since the
 // last call, and are left out where there were none:
@@ -276,13 +251,8 @@ func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 //	train/epsilon     the present probability of a random choice
 //	train/replay      transitions held
 func (l *Learner) Metrics(f func(name string, value float64)) {
-	u := l.update
-	if l.summed > 0 {
-		f("train/loss", learning.TakeMean(u.sumLoss, l.summed))
-		f("train/grad_norm", learning.TakeMean(u.sumNorm, l.summed))
-		l.summed = 0
-	}
-	f("train/n_updates", float64(u.adam.Steps()))
+	l.Means(f)
+	f("train/n_updates", float64(l.update.adam.Steps()))
 	f("train/epsilon", l.epsilon())
 	f("train/replay", float64(l.memory.buf.Len()))
 }
@@ -294,34 +264,18 @@ func (l *Learner) Policy() (agents.Policy, error) {
 		Params: l.update.net.Params()})
 }
 
-// State lists the learner's streams; see parts for the rest.
+// State lists the learner's streams; see Parts for the rest.
 func (l *Learner) State(c *state.Codec) {
 	state.Value(c, l.explore)
 	state.Value(c, l.batch)
 }
 
-// parts is what a checkpoint holds; the replay is saved beside it.
-func (l *Learner) parts() *saved.Parts {
-	p, u := saved.New(Name, l.ctx.Train), l.update
-	p.Weights["q"], p.Weights["q_target"] = u.net.Params(), u.target.Params()
-	p.Adam("q", u.adam)
-	p.Optimiser["sum.loss"], p.Optimiser["sum.norm"] = u.sumLoss, u.sumNorm
-	p.Blobs["streams"] = l
-	p.Counters["steps"], p.Counters["pending_steps"] = &l.steps, &l.pending
-	p.Counters["target_updates"], p.Counters["summed_updates"] = &l.targetUpdates, &l.summed
-	return p
-}
-
-// Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
-
-// Load implements [agents.Learner].
-func (l *Learner) Load(s *agents.State) error {
-	l.acted = false
-	return errors.Join(l.parts().Load(s), l.syncActor())
+// Parts implements [offpolicy.Method].
+func (l *Learner) Parts(p *saved.Parts) {
+	p.Weights["q"], p.Weights["q_target"] = l.update.net.Params(), l.update.target.Params()
+	p.Adam("q", l.update.adam)
+	p.Counters["target_updates"] = &l.targetUpdates
 }
 
 // Adopt implements [agents.Learner].
-func (l *Learner) Adopt(s *agents.State) error {
-	return errors.Join(l.parts().Adopt(s), l.syncActor())
-}
+func (l *Learner) Adopt(s *agents.State) error { return l.Loop.Adopt(s) }

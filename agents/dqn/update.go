@@ -101,7 +101,7 @@ func (u *update) descend() {
 // run does one update on a batch: the states lie in the tensors, the rest comes from b, whose y it fills in.
 func (u *update) run(b *batch) error {
 	if err := u.values.Run(); err != nil {
-		return fmt.Errorf("dqn: update %d: %w", u.adam.Steps()+1, err)
+		return fmt.Errorf("update %d: %w", u.adam.Steps()+1, err)
 	}
 	u.targetNext.Get(b.q2)
 	if u.double {
@@ -112,7 +112,7 @@ func (u *update) run(b *batch) error {
 	u.y.Set(b.y)
 	u.adam.Advance()
 	if err := u.step.Run(); err != nil {
-		return fmt.Errorf("dqn: update %d: %w", u.adam.Steps(), err)
+		return fmt.Errorf("update %d: %w", u.adam.Steps(), err)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (l *Learner) noise() float64 {
 	if over == 0 {
 		over = l.ctx.Steps
 	}
-	return learning.Linear(l.c.Noise, l.c.NoiseFinal, float64(l.steps), float64(over))
+	return learning.Linear(l.c.Noise, l.c.NoiseFinal, float64(l.Steps), float64(over))
 }
 
 // drawn is the Gumbel noise of copy i's choices, nil for continuous actions.

@@ -3,6 +3,7 @@ package maddpg
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/offpolicy"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
@@ -11,42 +12,42 @@ import (
 // newUpdate builds networks, optimisers and buffers on an engine. Initial weights follow from key alone; targets begin
 // as copies of the learned networks.
 func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
-	b := builder{e: e, n: p.agents, batch: c.Batch}
+	b := builder{offpolicy.Builder{Engine: e, Agents: p.agents, Batch: c.Batch}}
 	u := &update{e: e, tau: c.Tau, others: c.othersFromReplay()}
 	own := c.Batches == Independent && c.Mix == Joint && p.agents > 1
 
-	u.actor, u.actorTarget = b.net(c.actorArch(p, nets.None)), b.net(c.actorArch(p, nets.None))
+	u.actor, u.actorTarget = b.Net(c.actorArch(p, nets.None)), b.Net(c.actorArch(p, nets.None))
 	if own {
-		u.critic, u.criticTarget = b.net(c.separateArch(p)), b.net(c.separateArch(p))
+		u.critic, u.criticTarget = b.Net(c.separateArch(p)), b.Net(c.separateArch(p))
 	} else {
-		u.critic, u.criticTarget = b.net(c.criticArch(p, u.others)), b.net(c.criticArch(p, false))
+		u.critic, u.criticTarget = b.Net(c.criticArch(p, u.others)), b.Net(c.criticArch(p, false))
 	}
-	u.actorAdam = b.adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
-	u.criticAdam = b.adam(u.critic, nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
+	u.actorAdam = b.Adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
+	u.criticAdam = b.Adam(u.critic, nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
 	head := b.head(c.headArch(p), p)
-	u.policy.pass, u.policy.head = b.pass(u.actor), b.pass(head)
+	u.policy.Pass, u.policy.head = b.Pass(u.actor), b.Pass(head)
 	if !own {
-		u.targetPolicy.pass, u.targetPolicy.head = b.pass(u.actorTarget), b.pass(head)
+		u.targetPolicy.Pass, u.targetPolicy.head = b.Pass(u.actorTarget), b.Pass(head)
 	}
-	u.takenQ, u.chosenQ, u.targetQ = b.pass(u.critic), b.pass(u.critic), b.pass(u.criticTarget)
-	if b.err != nil {
-		return nil, b.err
+	u.takenQ, u.chosenQ, u.targetQ = b.Pass(u.critic), b.Pass(u.critic), b.Pass(u.criticTarget)
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	u.tdError, u.ascent = b.loss(nets.SquaredError{}), b.loss(nets.Ascent{})
-	u.penalty = b.loss(nets.Penalty{Coef: c.LogitPenalty})
+	u.tdError, u.ascent = b.Loss(nets.SquaredError{}), b.Loss(nets.Ascent{})
+	u.penalty = b.Loss(nets.Penalty{Coef: c.LogitPenalty})
 
-	u.s, u.a = b.tensor(p.obs), b.tensor(p.act)
-	u.dlogits = b.tensor(p.act)
+	u.s, u.a = b.Tensor(p.obs), b.Tensor(p.act)
+	u.dlogits = b.Tensor(p.act)
 	if p.discrete() {
-		u.noise = b.tensor(p.act)
+		u.noise = b.Tensor(p.act)
 	}
 	if own {
 		u.separate = b.separate(u, p, head)
 		u.s2, u.noise2 = u.separate.s2, u.separate.noise2
-	} else if u.s2 = b.tensor(p.obs); p.discrete() {
-		u.noise2 = b.tensor(p.act)
+	} else if u.s2 = b.Tensor(p.obs); p.discrete() {
+		u.noise2 = b.Tensor(p.act)
 	}
-	u.r, u.discount, u.y, u.dq = b.tensor(1), b.tensor(1), b.tensor(1), b.tensor(1)
+	u.r, u.discount, u.y, u.dq = b.Tensor(1), b.Tensor(1), b.Tensor(1), b.Tensor(1)
 	u.sums = sums{
 		criticLoss: e.NewTensor(p.agents), actorLoss: e.NewTensor(p.agents),
 		criticNorm: e.NewTensor(u.criticAdam.Norms().Shape()...), actorNorm: e.NewTensor(u.actorAdam.Norms().Shape()...),
@@ -76,35 +77,19 @@ func (u *update) run() error {
 	u.criticAdam.Advance()
 	u.actorAdam.Advance()
 	if err := u.recorded.Run(); err != nil {
-		return fmt.Errorf("maddpg: update %d: %w", u.criticAdam.Steps(), err)
+		return fmt.Errorf("update %d: %w", u.criticAdam.Steps(), err)
 	}
 	return nil
 }
 
-// builder makes an update's parts and remembers the first error.
-type builder struct {
-	e        nets.Engine
-	n, batch int
-	err      error
-}
-
-func (b *builder) net(a nets.Arch) nets.Net {
-	if b.err != nil {
-		return nil
-	}
-	if b.err = a.Validate(); b.err != nil {
-		return nil
-	}
-	n, err := b.e.NewNet(a)
-	b.err = err
-	return n
-}
+// builder makes an update's parts.
+type builder struct{ offpolicy.Builder }
 
 // head builds what turns logits into actions. Where that is a layer, its weights are the identity, and nothing trains
 // them.
 func (b *builder) head(a nets.Arch, p *problem) nets.Net {
-	n := b.net(a)
-	if b.err != nil || p.discrete() {
+	n := b.Net(a)
+	if b.Err != nil || p.discrete() {
 		return n
 	}
 	identity := make([]float32, nets.Size(n.Params())) // [act, act] weights, then biases of zero
@@ -115,30 +100,10 @@ func (b *builder) head(a nets.Arch, p *problem) nets.Net {
 	return n
 }
 
-func (b *builder) adam(n nets.Net, c nets.Adam) nets.Optimizer {
-	if b.err != nil {
-		return nil
-	}
-	o, err := b.e.NewAdam(n, c)
-	b.err = err
-	return o
-}
-
-func (b *builder) pass(n nets.Net) pass {
-	if b.err != nil {
-		return pass{}
-	}
-	return pass{net: n, work: n.NewWork(b.batch)}
-}
-
-func (b *builder) loss(l nets.Loss) loss { return loss{e: b.e, fn: l, value: b.e.NewTensor(b.n)} }
-
-func (b *builder) tensor(width int) nets.Tensor { return b.e.NewTensor(b.n, b.batch, width) }
-
 func (b *builder) presence(act int) presence {
-	mk := func(on, zero nets.Tensor, width int) *mask { return &mask{b.e, on, zero, b.tensor(width)} }
-	on, onAction, onNext := b.tensor(1), b.tensor(act), b.tensor(act)
-	zero, zeroAction := b.tensor(1), b.tensor(act)
+	mk := func(on, zero nets.Tensor, width int) *mask { return &mask{b.Engine, on, zero, b.Tensor(width)} }
+	on, onAction, onNext := b.Tensor(1), b.Tensor(act), b.Tensor(act)
+	zero, zeroAction := b.Tensor(1), b.Tensor(act)
 	return presence{
 		next:   mk(onNext, zeroAction, act),
 		action: mk(onAction, zeroAction, act), slope: mk(onAction, zeroAction, act),
@@ -198,7 +163,7 @@ func (a *separate) done() {
 // choose runs the target actors on all minibatches and gives each critic the actions of its own minibatch.
 func (a *separate) choose() error {
 	if err := a.record.Run(); err != nil {
-		return fmt.Errorf("maddpg: the targets' actions: %w", err)
+		return fmt.Errorf("the targets' actions: %w", err)
 	}
 	if _, ok := a.chosen.(blockGetter); !ok {
 		a.chosen.Get(a.host)
@@ -240,20 +205,20 @@ func (a *separate) distribute(part, _ int) {
 // separate builds the part of the update for minibatches of each agent's own.
 func (b *builder) separate(u *update, p *problem, head nets.Net) *separate {
 	n := p.agents
-	a := &separate{agents: n, batch: b.batch, obs: p.obs, act: p.act, host: make([]float32, n*n*b.batch*p.act)}
-	a.s2 = b.e.NewTensor(n, n*b.batch, p.obs)
+	a := &separate{agents: n, batch: b.Batch, obs: p.obs, act: p.act, host: make([]float32, n*n*b.Batch*p.act)}
+	a.s2 = b.Engine.NewTensor(n, n*b.Batch, p.obs)
 	if p.discrete() {
-		a.noise2 = b.e.NewTensor(n, n*b.batch, p.act)
+		a.noise2 = b.Engine.NewTensor(n, n*b.Batch, p.act)
 	}
-	a.policy.pass = pass{net: u.actorTarget, work: u.actorTarget.NewWork(n * b.batch)}
-	a.policy.head = pass{net: head, work: head.NewWork(n * b.batch)}
-	a.seen, a.seen2 = b.tensor(n*p.obs), b.tensor(n*p.obs)
-	a.a2, a.others, a.others2 = b.tensor(p.act), b.tensor((n-1)*p.act), b.tensor((n-1)*p.act)
+	a.policy.Pass = offpolicy.Pass{Net: u.actorTarget, Work: u.actorTarget.NewWork(n * b.Batch)}
+	a.policy.head = offpolicy.Pass{Net: head, Work: head.NewWork(n * b.Batch)}
+	a.seen, a.seen2 = b.Tensor(n*p.obs), b.Tensor(n*p.obs)
+	a.a2, a.others, a.others2 = b.Tensor(p.act), b.Tensor((n-1)*p.act), b.Tensor((n-1)*p.act)
 	a.put.seen, a.put.seen2, a.put.a2 = newBlocks(a.seen), newBlocks(a.seen2), newBlocks(a.a2)
 	a.put.others, a.put.others2 = newBlocks(a.others), newBlocks(a.others2)
-	a.record = b.e.Record("maddpg: targets' actions", func() { a.chosen = a.policy.act(a.s2, a.noise2) })
+	a.record = b.Engine.Record("maddpg: targets' actions", func() { a.chosen = a.policy.act(a.s2, a.noise2) })
 	a.part, a.parallel = a.distribute, serial
-	if e, ok := b.e.(parallelEngine); ok {
+	if e, ok := b.Engine.(parallelEngine); ok {
 		a.parallel = e.Parallel
 	}
 	return a

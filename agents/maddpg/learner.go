@@ -7,17 +7,16 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
-	"github.com/stoker-rl/stoker/agents/learning"
-	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/agents/offpolicy"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
-	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // Learner is MADDPG or one of the methods that [Config.Mix] names.
 type Learner struct {
+	offpolicy.Loop
 	c   Config
 	ctx agents.Context
 	p   problem
@@ -31,15 +30,10 @@ type Learner struct {
 
 	acting *actor.Net
 	taken  []float32 // actions of the last Act, as critics see them: [copies, agents, act]
-	acted  bool
 
 	explore, batch, gumbel *rng.Stream
 	choices                *noise    // Gumbel noise of exploration, for choices
 	draws                  []float32 // noise of the last Act, [copies, agents, act]; nil for continuous actions
-
-	steps   int64 // environment steps over all copies
-	pending int64 // steps since the last round of updates
-	summed  int64 // updates in the metrics' sums
 }
 
 var _ agents.Learner = (*Learner)(nil)
@@ -88,16 +82,18 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 		Joint: c.Mix == Single}); err != nil {
 		return nil, fmt.Errorf("maddpg: actor: %w", err)
 	}
-	return l, l.syncActor()
+	sums, when := &l.update.sums, offpolicy.Schedule{LearningStarts: c.LearningStarts, UpdateEvery: c.UpdateEvery,
+		GradientSteps: c.GradientSteps, Batch: c.Batch, RateFinal: c.RateFinal}
+	l.Loop = offpolicy.NewLoop(Name, l, when, &l.ctx, l.memory.buf,
+		offpolicy.Sum{Metric: "train/critic_loss", Name: "critic_loss", Of: sums.criticLoss},
+		offpolicy.Sum{Metric: "train/actor_loss", Name: "actor_loss", Of: sums.actorLoss},
+		offpolicy.Sum{Metric: "train/critic_grad_norm", Name: "critic_norm", Of: sums.criticNorm},
+		offpolicy.Sum{Metric: "train/actor_grad_norm", Name: "actor_norm", Of: sums.actorNorm})
+	return l, l.Sync()
 }
 
-// syncActor copies the learned actor's parameters to the network that acts.
-func (l *Learner) syncActor() error {
-	if err := l.acting.Sync(l.ctx.Train, l.update.actor); err != nil {
-		return fmt.Errorf("maddpg: %w", err)
-	}
-	return nil
-}
+// Sync implements [offpolicy.Method].
+func (l *Learner) Sync() error { return l.acting.Sync(l.ctx.Train, l.update.actor) }
 
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
@@ -106,7 +102,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 		o := &v.Obs.Env(i).Kinds[0]
 		l.std.update(o.Values, o.Active)
 	}
-	random := l.steps < l.c.RandomSteps
+	random := l.Steps < l.c.RandomSteps
 	if !random {
 		l.acting.See(obs.Values, obs.Active)
 		l.std.apply(l.acting.In)
@@ -133,7 +129,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 			}
 		}
 	}
-	l.acted = true
+	l.Acted()
 	return nil
 }
 
@@ -165,75 +161,34 @@ func (l *Learner) row(i int) []float32 {
 	return l.taken[i*w : (i+1)*w]
 }
 
-// Observe implements [agents.Learner].
-func (l *Learner) Observe(v *envs.Vector) error {
-	if !l.acted {
-		return errors.New("maddpg: Observe without Act before it")
+// Store implements [offpolicy.Method].
+func (l *Learner) Store(v *envs.Vector, i int) error {
+	if err := l.memory.store(v, i, l.row(i)); err != nil {
+		return err
 	}
-	l.acted = false
-	for i := range l.ctx.Copies {
-		if v.ResetStep[i] {
-			continue // the action was not used
-		}
-		if err := l.memory.store(v, i, l.row(i)); err != nil {
-			return err
-		}
-		if l.safe != nil {
-			n := len(v.Spec().Info)
-			l.safe.observe(v.Info[i*n:(i+1)*n], l.row(i))
-		}
-	}
-	l.steps += int64(l.ctx.Copies)
-	if l.steps > l.c.LearningStarts {
-		l.pending += int64(l.ctx.Copies)
+	if l.safe != nil {
+		n := len(v.Spec().Info)
+		l.safe.observe(v.Info[i*n:(i+1)*n], l.row(i))
 	}
 	return nil
 }
 
-// Update implements [agents.Learner].
-func (l *Learner) Update() error {
-	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
-		return nil
-	}
-	l.setRates()
-	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
-		for range l.c.GradientSteps {
-			if err := l.learn(); err != nil {
-				return err
-			}
-		}
-	}
-	return l.syncActor()
-}
-
-// learn is one update.
-func (l *Learner) learn() error {
+// Step implements [offpolicy.Method].
+func (l *Learner) Step() error {
 	if err := l.sampler.sample(); err != nil {
 		return err
 	}
-	if err := l.update.run(); err != nil {
-		return err
-	}
-	l.summed++
-	return nil
+	return l.update.run()
 }
 
-// setRates gives the optimisers their present learning rates.
-func (l *Learner) setRates() {
-	if l.c.RateFinal < 1 {
-		factor := l.rateFactor()
-		l.update.actorAdam.SetRate(factor * l.c.ActorRate)
-		l.update.criticAdam.SetRate(factor * l.c.CriticRate)
-	}
+// SetRates implements [offpolicy.Method].
+func (l *Learner) SetRates(factor float64) {
+	l.update.actorAdam.SetRate(factor * l.c.ActorRate)
+	l.update.criticAdam.SetRate(factor * l.c.CriticRate)
 }
 
-// rateFactor is the present factor of the learning rates, from 1 to RateFinal.
-func (l *Learner) rateFactor() float64 {
-	return learning.Linear(1, l.c.RateFinal, float64(l.steps), float64(l.ctx.Steps))
-}
-
-// Replay implements [agents.Learner].
-func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
+// EndRound implements [offpolicy.Method]: targets follow in every update.
+func (*Learner) EndRound() {}
 
 // Metrics implements [agents.Learner]. Losses and gradient norms (before clipping) are means over agents and over the
 // updates since the last call; they are left out where there was no update:
@@ -247,21 +202,9 @@ func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 //	train/replay            transitions held
 //	train/safe_replaced     the share of actions that safe exploration replaced, where it is on
 func (l *Learner) Metrics(f func(name string, value float64)) {
-	u := l.update
-	if l.summed > 0 {
-		for _, m := range []struct {
-			name string
-			sum  nets.Tensor
-		}{
-			{"train/critic_loss", u.sums.criticLoss}, {"train/actor_loss", u.sums.actorLoss},
-			{"train/critic_grad_norm", u.sums.criticNorm}, {"train/actor_grad_norm", u.sums.actorNorm},
-		} {
-			f(m.name, learning.TakeMean(m.sum, l.summed))
-		}
-		l.summed = 0
-	}
-	f("train/n_updates", float64(u.criticAdam.Steps()))
-	f("train/learning_rate", l.rateFactor()*l.c.ActorRate)
+	l.Means(f)
+	f("train/n_updates", float64(l.update.criticAdam.Steps()))
+	f("train/learning_rate", l.RateFactor()*l.c.ActorRate)
 	if !l.p.discrete() {
 		f("train/noise", l.noise())
 	}
@@ -271,7 +214,7 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 	}
 }
 
-// State lists the learner's random streams and safe exploration; see parts for the rest.
+// State lists the learner's random streams and safe exploration; see Parts for the rest.
 func (l *Learner) State(c *state.Codec) {
 	state.Value(c, l.explore)
 	state.Value(c, l.batch)
@@ -284,10 +227,9 @@ func (l *Learner) State(c *state.Codec) {
 // observations is the checkpoint's entry for the observation statistics, which are adopted together with the weights.
 const observations = "observations"
 
-// parts is what a checkpoint holds; the replay buffer is saved beside it.
-func (l *Learner) parts() *saved.Parts {
-	p, u := saved.New(Name, l.ctx.Train), l.update
-	critic := "critic"
+// Parts implements [offpolicy.Method].
+func (l *Learner) Parts(p *saved.Parts) {
+	u, critic := l.update, "critic"
 	if u.separate != nil {
 		critic = "critic_own_first" // its inputs have another order
 	}
@@ -295,24 +237,9 @@ func (l *Learner) parts() *saved.Parts {
 	p.Weights[critic], p.Weights[critic+"_target"] = u.critic.Params(), u.criticTarget.Params()
 	p.Adam("actor", u.actorAdam)
 	p.Adam("critic", u.criticAdam)
-	p.Optimiser["sum.critic_loss"], p.Optimiser["sum.actor_loss"] = u.sums.criticLoss, u.sums.actorLoss
-	p.Optimiser["sum.critic_norm"], p.Optimiser["sum.actor_norm"] = u.sums.criticNorm, u.sums.actorNorm
-	p.Counters["steps"], p.Counters["pending_steps"] = &l.steps, &l.pending
-	p.Counters["summed_updates"] = &l.summed
-	p.Blobs["streams"] = l
 	if l.std != nil {
 		p.Blobs[observations] = l.std
 	}
-	return p
-}
-
-// Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
-
-// Load implements [agents.Learner].
-func (l *Learner) Load(s *agents.State) error {
-	l.acted = false
-	return errors.Join(l.parts().Load(s), l.syncActor())
 }
 
 // Adopt implements [agents.Learner].
@@ -326,7 +253,7 @@ func (l *Learner) Adopt(s *agents.State) error {
 	case had:
 		also = append(also, observations)
 	}
-	return errors.Join(l.parts().Adopt(s, also...), l.syncActor())
+	return l.Loop.Adopt(s, also...)
 }
 
 // State implements [state.Stater].
@@ -376,17 +303,4 @@ func (l *Learner) Take(t *agents.Transition) error {
 		}
 	}
 	return nil
-}
-
-// Learn implements [agents.Offline].
-func (l *Learner) Learn() error {
-	if l.memory.buf.Len() == 0 {
-		return errors.New("maddpg: an update without transitions: there is nothing in the replay")
-	}
-	l.setRates()
-	if err := l.learn(); err != nil {
-		return err
-	}
-	l.steps++
-	return l.syncActor()
 }

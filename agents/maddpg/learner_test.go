@@ -231,14 +231,14 @@ func TestExplorationNoise(t *testing.T) {
 		at   int64
 		want float64
 	}{{0, 0.4}, {50, 0.3}, {100, 0.2}, {1000, 0.2}} {
-		r.l.steps = k.at
+		r.l.Steps = k.at
 		if got := r.l.noise(); math.Abs(got-k.want) > 1e-12 {
 			t.Errorf("noise at step %d is %g, want %g", k.at, got, k.want)
 		}
 	}
 	lo, hi := float32(1), float32(0)
 	for _, at := range []int64{0, 500} { // random actions, then actions with noise
-		r.l.steps = at
+		r.l.Steps = at
 		for range 300 {
 			if err := r.l.Act(r.v); err != nil {
 				t.Fatal(err)
@@ -267,7 +267,7 @@ func TestDivergedActorIsRefused(t *testing.T) {
 	if err := r.l.Observe(r.v); err == nil {
 		t.Error("Observe without Act was accepted")
 	}
-	r.l.steps = 1_000
+	r.l.Steps = 1_000
 	p := make([]float32, nets.Size(r.l.acting.Net.Params()))
 	for i := range p {
 		p[i] = float32(math.Inf(1))

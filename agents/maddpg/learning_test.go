@@ -130,7 +130,7 @@ func benchmarkUpdate(b *testing.B, n int) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		l.pending = 1
+		l.Pending = 1
 		if err := l.Update(); err != nil {
 			b.Fatal(err)
 		}

@@ -107,7 +107,7 @@ func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewar
 	}
 	for j, here := range v.Before.Env(i).Kinds[0].Active {
 		if !here || !after.Active[j] {
-			return fmt.Errorf("maddpg: environment %d: %s %d is absent, want absent: true in the agent's configuration",
+			return fmt.Errorf("environment %d: %s %d is absent, want absent: true in the agent's configuration",
 				i, m.p.kind.Name, j)
 		}
 	}

@@ -231,7 +231,7 @@ func TestUpdatesDoNotAllocate(t *testing.T) {
 		c.Mix, c.Batches = f.mix, f.batches
 		r := newRun(t, c, toyOptions{agents: 3, choices: f.mix == Joint}, envs.VectorOptions{})
 		r.steps(30)
-		if n := testing.AllocsPerRun(50, func() { r.l.pending = r.l.c.UpdateEvery; _ = r.l.Update() }); n != 0 {
+		if n := testing.AllocsPerRun(50, func() { r.l.Pending = r.l.c.UpdateEvery; _ = r.l.Update() }); n != 0 {
 			t.Errorf("%s, %s minibatches: an update allocates %g times", f.mix, f.batches, n)
 		}
 	}

@@ -1,6 +1,9 @@
 package maddpg
 
-import "github.com/stoker-rl/stoker/nets"
+import (
+	"github.com/stoker-rl/stoker/agents/offpolicy"
+	"github.com/stoker-rl/stoker/nets"
+)
 
 // update is one step of learning on a minibatch: critics, actors, targets. Equation numbers are FaaSConf's (ASE 2024);
 // MADDPG and DDPG are the same equations with another Q.
@@ -23,9 +26,9 @@ type update struct {
 	separate *separate
 
 	policy, targetPolicy     policy
-	takenQ, chosenQ, targetQ pass // Q of the minibatch's actions, Q of the policies' actions, Q' of the targets' actions
+	takenQ, chosenQ, targetQ offpolicy.Pass // Q of the minibatch's actions, Q of the policies' actions, Q' of the targets' actions
 	y, dq                    nets.Tensor
-	tdError, ascent, penalty loss
+	tdError, ascent, penalty offpolicy.Loss
 	dlogits                  nets.Tensor // gradient with respect to the logits
 	present                  presence
 	sums                     sums
@@ -42,20 +45,20 @@ func (u *update) learn() {
 	q2 := u.next()
 	e.TDTarget(u.y, u.r, u.discount, q2)
 	q := u.q(&u.takenQ, u.a)
-	u.tdError.gradient(u.dq, q, u.y)
+	u.tdError.Gradient(u.dq, q, u.y)
 	u.critic.ZeroGrads()
-	u.takenQ.backward(u.present.error.of(u.dq), nets.Params) // ∇_θ ℓ; with attention, θ holds W_q and W_k of eq. 9
+	u.takenQ.Backward(u.present.error.of(u.dq), nets.Params) // ∇_θ ℓ; with attention, θ holds W_q and W_k of eq. 9
 	u.criticAdam.Step()
 
 	// Eq. 4: ∇_φ J = E[∇_φ π(s) ∇_a Q(s, a)] at a = π(s). The critic's weights do not change here; the gradient passes
 	// through the critic to the action and, with attention, also through the weights of eq. 7.
 	a := u.present.action.of(u.policy.act(u.s, u.noise))
 	q = u.q(&u.chosenQ, a)
-	u.ascent.gradient(u.dq, q)
-	u.chosenQ.backward(u.present.value.of(u.dq), nets.Inputs)
-	da := u.chosenQ.work.GradIn(actionPort) // the gradient of −J with respect to the action
+	u.ascent.Gradient(u.dq, q)
+	u.chosenQ.Backward(u.present.value.of(u.dq), nets.Inputs)
+	da := u.chosenQ.Work.GradIn(actionPort) // the gradient of −J with respect to the action
 	u.actor.ZeroGrads()
-	u.policy.backward(u.present.slope.of(u.byLogits(da)), nets.Params) // ∇_φ π ∇_a Q
+	u.policy.Backward(u.present.slope.of(u.byLogits(da)), nets.Params) // ∇_φ π ∇_a Q
 	u.actorAdam.Step()
 
 	// θ' ← θ' + τ(θ − θ'), φ' ← φ' + τ(φ − φ')
@@ -69,77 +72,48 @@ func (u *update) learn() {
 const actionPort = 1
 
 // q is Q(s, a). Where the others' actions are a separate input, they are the minibatch's.
-func (u *update) q(p *pass, a nets.Tensor) nets.Tensor {
+func (u *update) q(p *offpolicy.Pass, a nets.Tensor) nets.Tensor {
 	switch {
 	case u.separate != nil:
-		return p.forward(u.separate.seen, a, u.separate.others)
+		return p.Forward(u.separate.seen, a, u.separate.others)
 	case u.others:
-		return p.forward(u.s, a, u.a)
+		return p.Forward(u.s, a, u.a)
 	}
-	return p.forward(u.s, a)
+	return p.Forward(u.s, a)
 }
 
 // next is Q'(s', π'(s')).
 func (u *update) next() nets.Tensor {
 	if u.separate != nil {
-		return u.targetQ.forward(u.separate.seen2, u.separate.a2, u.separate.others2)
+		return u.targetQ.Forward(u.separate.seen2, u.separate.a2, u.separate.others2)
 	}
 	a2 := u.present.next.of(u.targetPolicy.act(u.s2, u.noise2))
-	return u.targetQ.forward(u.s2, a2)
+	return u.targetQ.Forward(u.s2, a2)
 }
 
 // byLogits is the gradient with respect to the actor's logits, given that with respect to its actions, plus the penalty
 // on large logits, which keeps sigmoid and softmax from saturating.
 func (u *update) byLogits(da nets.Tensor) nets.Tensor {
-	u.policy.head.backward(da, nets.Inputs)
-	u.penalty.gradient(u.dlogits, u.policy.logits)
-	u.e.Add(u.dlogits, 1, u.policy.head.work.GradIn(0))
+	u.policy.head.Backward(da, nets.Inputs)
+	u.penalty.Gradient(u.dlogits, u.policy.logits)
+	u.e.Add(u.dlogits, 1, u.policy.head.Work.GradIn(0))
 	return u.dlogits
 }
-
-// pass is a network with buffers for one forward and backward pass of a minibatch. It reuses the list of inputs, so
-// that a call does not allocate.
-type pass struct {
-	net  nets.Net
-	work nets.Work
-	in   [3]nets.Tensor
-}
-
-func (p *pass) forward(in ...nets.Tensor) nets.Tensor {
-	n := copy(p.in[:], in)
-	return p.net.Forward(p.work, p.in[:n]...)
-}
-
-func (p *pass) backward(grad nets.Tensor, wrt nets.Wrt) { p.net.Backward(p.work, grad, wrt) }
 
 // policy is π or π': a network that gives logits, and the head that turns them into actions: a sigmoid, or for choices
 // the Gumbel-softmax with its noise.
 type policy struct {
-	pass
-	head   pass
+	offpolicy.Pass
+	head   offpolicy.Pass
 	logits nets.Tensor // of the last act
 }
 
 func (p *policy) act(s, noise nets.Tensor) nets.Tensor {
-	p.logits = p.forward(s)
+	p.logits = p.Forward(s)
 	if noise == nil {
-		return p.head.forward(p.logits)
+		return p.head.Forward(p.logits)
 	}
-	return p.head.forward(p.logits, noise)
-}
-
-// loss is a named loss with its value for each agent.
-type loss struct {
-	e     nets.Engine
-	fn    nets.Loss
-	value nets.Tensor // [agents]
-	args  [2]nets.Tensor
-}
-
-// gradient writes the gradient with respect to the first of args.
-func (l *loss) gradient(grad nets.Tensor, args ...nets.Tensor) {
-	n := copy(l.args[:], args)
-	l.e.Loss(l.fn, l.value, grad, l.args[:n]...)
+	return p.head.Forward(p.logits, noise)
 }
 
 // presence leaves absent agents out of an update: their actions are zero, as in the replay buffer, and so are all
@@ -167,8 +141,8 @@ func (m *mask) of(x nets.Tensor) nets.Tensor {
 type sums struct{ criticLoss, actorLoss, criticNorm, actorNorm nets.Tensor }
 
 func (s *sums) add(u *update) {
-	u.e.Add(s.criticLoss, 1, u.tdError.value)
-	u.e.Add(s.actorLoss, 1, u.ascent.value)
+	u.e.Add(s.criticLoss, 1, u.tdError.Value)
+	u.e.Add(s.actorLoss, 1, u.ascent.Value)
 	u.e.Add(s.criticNorm, 1, u.criticAdam.Norms())
 	u.e.Add(s.actorNorm, 1, u.actorAdam.Norms())
 }

@@ -139,7 +139,7 @@ func (b *bench) times(x nets.Tensor, by []float64) nets.Tensor {
 func (b *bench) targets() []float64 {
 	u := b.u
 	a2 := b.times(u.targetPolicy.act(u.s2, u.noise2), b.on(u.present.next, nets.Size(u.a)))
-	q2, y, d := get(u.targetQ.forward(u.s2, a2)), get(u.r), get(u.discount)
+	q2, y, d := get(u.targetQ.Forward(u.s2, a2)), get(u.r), get(u.discount)
 	for i := range y {
 		y[i] += d[i] * q2[i]
 	}
@@ -317,10 +317,10 @@ func TestByHand(t *testing.T) {
 		want []float64
 	}{
 		{"y", u.y, []float64{3.625}},
-		{"critic loss", u.tdError.value, []float64{1.875 * 1.875}},
+		{"critic loss", u.tdError.Value, []float64{1.875 * 1.875}},
 		{"critic gradient", u.critic.Grads(), []float64{-3.75, -7.5, -0.9375, -2.8125, -3.75}},
 		{"critic", u.critic.Params(), []float64{0.6, 0.35, 2.1, -0.9, 1.1}},
-		{"actor loss", u.ascent.value, []float64{-(0.6 + 0.7 + 1.05 - 0.45 + 1.1)}},
+		{"actor loss", u.ascent.Value, []float64{-(0.6 + 0.7 + 1.05 - 0.45 + 1.1)}},
 		{"actor gradient", u.actor.Grads(), []float64{-0.525, 0.225, -1.05, 0.45, -0.525, 0.225}},
 		{"actor", u.actor.Params(), []float64{0.1, -0.1, 0.1, -0.1, 0.1, -0.1}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/offpolicy"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -12,33 +13,33 @@ import (
 // newUpdate builds networks, optimisers and buffers on an engine. Initial weights follow from key alone; targets begin
 // as copies of the critics.
 func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
-	b := builder{e: e, agents: p.agents, batch: c.Batch}
+	b := offpolicy.Builder{Engine: e, Agents: p.agents, Batch: c.Batch}
 	u := &update{e: e, tau: c.Tau, autotune: c.Autotune}
-	u.actor, u.temperature = b.net(c.actorArch(p)), b.net(c.temperatureArch(p))
-	u.actorAdam = b.adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
-	u.alphaAdam = b.adam(u.temperature, nets.Adam{Rate: c.AlphaRate})
-	action := b.net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act})
-	logProb := b.net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act, LogProb: true})
-	value := b.net(nets.SoftValue{Agents: p.agents})
+	u.actor, u.temperature = b.Net(c.actorArch(p)), b.Net(c.temperatureArch(p))
+	u.actorAdam = b.Adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
+	u.alphaAdam = b.Adam(u.temperature, nets.Adam{Rate: c.AlphaRate})
+	action := b.Net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act})
+	logProb := b.Net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act, LogProb: true})
+	value := b.Net(nets.SoftValue{Agents: p.agents})
 	for i := range u.critics {
-		u.critics[i], u.targets[i] = b.net(c.criticArch(p)), b.net(c.criticArch(p))
-		u.criticAdams[i] = b.adam(u.critics[i], nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
-		u.takenQ[i], u.chosenQ[i], u.nextQ[i] = b.pass(u.critics[i]), b.pass(u.critics[i]), b.pass(u.targets[i])
+		u.critics[i], u.targets[i] = b.Net(c.criticArch(p)), b.Net(c.criticArch(p))
+		u.criticAdams[i] = b.Adam(u.critics[i], nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
+		u.takenQ[i], u.chosenQ[i], u.nextQ[i] = b.Pass(u.critics[i]), b.Pass(u.critics[i]), b.Pass(u.targets[i])
 	}
-	u.policy = policy{b.pass(u.actor), b.pass(action), b.pass(logProb)}
-	u.nextPolicy = policy{b.pass(u.actor), b.pass(action), b.pass(logProb)}
-	u.logAlpha, u.value, u.nextValue = b.pass(u.temperature), b.pass(value), b.pass(value)
-	if b.err != nil {
-		return nil, b.err
+	u.policy = policy{b.Pass(u.actor), b.Pass(action), b.Pass(logProb)}
+	u.nextPolicy = policy{b.Pass(u.actor), b.Pass(action), b.Pass(logProb)}
+	u.logAlpha, u.value, u.nextValue = b.Pass(u.temperature), b.Pass(value), b.Pass(value)
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	u.tdError = [2]loss{b.loss(nets.SquaredError{}), b.loss(nets.SquaredError{})}
-	u.ascent, u.measure = b.loss(nets.Ascent{}), b.loss(nets.Ascent{})
-	u.tune = b.loss(nets.Temperature{Target: c.TargetEntropy * float64(p.act)})
+	u.tdError = [2]offpolicy.Loss{b.Loss(nets.SquaredError{}), b.Loss(nets.SquaredError{})}
+	u.ascent, u.measure = b.Loss(nets.Ascent{}), b.Loss(nets.Ascent{})
+	u.tune = b.Loss(nets.Temperature{Target: c.TargetEntropy * float64(p.act)})
 
-	u.s, u.s2, u.a = b.tensor(p.obs), b.tensor(p.obs), b.tensor(p.act)
-	u.noise, u.noise2, u.da, u.dmoments = b.tensor(p.act), b.tensor(p.act), b.tensor(p.act), b.tensor(2*p.act)
+	u.s, u.s2, u.a = b.Tensor(p.obs), b.Tensor(p.obs), b.Tensor(p.act)
+	u.noise, u.noise2, u.da, u.dmoments = b.Tensor(p.act), b.Tensor(p.act), b.Tensor(p.act), b.Tensor(2*p.act)
 	for _, t := range []*nets.Tensor{&u.r, &u.discount, &u.present, &u.zero, &u.y, &u.dq, &u.dv, &u.dalpha, &u.unused} {
-		*t = b.tensor(1)
+		*t = b.Tensor(1)
 	}
 	for _, t := range []*nets.Tensor{&u.sums.criticLoss, &u.sums.actorLoss, &u.sums.alphaLoss, &u.sums.entropy} {
 		*t = e.NewTensor(p.agents)
@@ -93,42 +94,3 @@ func (u *update) alpha() float64 {
 	}
 	return sum / float64(len(x)/2)
 }
-
-// builder makes an update's parts and remembers the first error.
-type builder struct {
-	e             nets.Engine
-	agents, batch int
-	err           error
-}
-
-func (b *builder) net(a nets.Arch) nets.Net {
-	if b.err != nil {
-		return nil
-	}
-	if b.err = a.Validate(); b.err != nil {
-		return nil
-	}
-	n, err := b.e.NewNet(a)
-	b.err = err
-	return n
-}
-
-func (b *builder) adam(n nets.Net, c nets.Adam) nets.Optimizer {
-	if b.err != nil {
-		return nil
-	}
-	o, err := b.e.NewAdam(n, c)
-	b.err = err
-	return o
-}
-
-func (b *builder) pass(n nets.Net) pass {
-	if b.err != nil {
-		return pass{}
-	}
-	return pass{net: n, work: n.NewWork(b.batch)}
-}
-
-func (b *builder) loss(l nets.Loss) loss { return loss{e: b.e, fn: l, value: b.e.NewTensor(b.agents)} }
-
-func (b *builder) tensor(width int) nets.Tensor { return b.e.NewTensor(b.agents, b.batch, width) }

@@ -1,13 +1,13 @@
 package sac
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/learning"
+	"github.com/stoker-rl/stoker/agents/offpolicy"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
@@ -21,6 +21,7 @@ const Name = "sac"
 
 // Learner is soft actor-critic.
 type Learner struct {
+	offpolicy.Loop
 	c   Config
 	ctx agents.Context
 	p   problem
@@ -30,13 +31,8 @@ type Learner struct {
 	acting *actor.Net
 	taken  []float32 // actions of the last Act in (−1, 1), [copies, agents, act]
 	drawn  []float32 // buffer of a minibatch's noise
-	acted  bool
 
 	explore, batch, noise *rng.Stream
-
-	steps   int64 // environment steps over all copies
-	pending int64 // of them, since the last round of updates
-	summed  int64 // updates in the sums of the metrics
 }
 
 var _ agents.Learner = (*Learner)(nil)
@@ -78,17 +74,24 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 		return nil, err
 	}
 	l.taken = make([]float32, ctx.Copies*p.agents*p.act)
-	return l, l.syncActor()
+	u, s := l.update, offpolicy.Schedule{LearningStarts: c.LearningStarts, UpdateEvery: c.UpdateEvery,
+		GradientSteps: c.GradientSteps, Batch: c.Batch, RateFinal: c.RateFinal}
+	l.Loop = offpolicy.NewLoop(Name, l, s, &l.ctx, l.memory.buf,
+		offpolicy.Sum{Metric: "train/critic_loss", Name: "critic_loss", Of: u.sums.criticLoss},
+		offpolicy.Sum{Metric: "train/actor_loss", Name: "actor_loss", Of: u.sums.actorLoss},
+		offpolicy.Sum{Metric: "train/ent_coef_loss", Name: "alpha_loss", Of: u.sums.alphaLoss},
+		offpolicy.Sum{Metric: "train/entropy", Name: "entropy", Of: u.sums.entropy},
+		offpolicy.Sum{Metric: "train/critic_grad_norm", Name: "critic_norm", Of: u.sums.criticNorm},
+		offpolicy.Sum{Metric: "train/actor_grad_norm", Name: "actor_norm", Of: u.sums.actorNorm})
+	return l, l.Sync()
 }
 
-// syncActor copies the learned actor's parameters to the network that acts.
-func (l *Learner) syncActor() error {
-	return l.acting.Sync(l.ctx.Train, l.update.actor)
-}
+// Sync implements [offpolicy.Method].
+func (l *Learner) Sync() error { return l.acting.Sync(l.ctx.Train, l.update.actor) }
 
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
-	if l.steps < l.c.RandomSteps {
+	if l.Steps < l.c.RandomSteps {
 		for i := range l.taken {
 			l.taken[i] = float32(2*l.explore.Float64() - 1)
 		}
@@ -107,7 +110,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 			return fmt.Errorf("sac: environment %d: %w", i, err)
 		}
 	}
-	l.acted = true
+	l.Acted()
 	return nil
 }
 
@@ -124,74 +127,32 @@ func (l *Learner) Policy() (agents.Policy, error) {
 		Params: l.update.actor.Params()})
 }
 
-// fill draws from the standard normal law.
-func fill(x []float32, s *rng.Stream) {
-	for i := range x {
-		x[i] = float32(s.Norm())
-	}
-}
-
-// Observe implements [agents.Learner].
-func (l *Learner) Observe(v *envs.Vector) error {
-	if !l.acted {
-		return errors.New("sac: Observe without Act before it")
-	}
-	l.acted = false
-	for i := range l.ctx.Copies {
-		if v.ResetStep[i] {
-			continue // the action was not used
-		}
-		l.memory.store(v, i, l.row(i))
-	}
-	l.steps += int64(l.ctx.Copies)
-	if l.steps > l.c.LearningStarts {
-		l.pending += int64(l.ctx.Copies)
-	}
+// Store implements [offpolicy.Method].
+func (l *Learner) Store(v *envs.Vector, i int) error {
+	l.memory.store(v, i, l.row(i))
 	return nil
 }
 
-// Update implements [agents.Learner].
-func (l *Learner) Update() error {
-	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
-		return nil
-	}
-	if l.c.RateFinal < 1 {
-		l.update.setRates(&l.c, l.rateFactor())
-	}
-	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
-		for range l.c.GradientSteps {
-			if err := l.learn(); err != nil {
-				return fmt.Errorf("sac: %w", err)
-			}
-		}
-	}
-	if err := l.syncActor(); err != nil {
-		return fmt.Errorf("sac: %w", err)
-	}
-	return nil
-}
-
-// learn does one update on a new minibatch.
-func (l *Learner) learn() error {
+// Step implements [offpolicy.Method].
+func (l *Learner) Step() error {
 	u := l.update
 	if err := l.memory.sample(u, l.batch); err != nil {
 		return err
 	}
 	for _, t := range [...]nets.Tensor{u.noise, u.noise2} {
-		fill(l.drawn, l.noise)
+		for i := range l.drawn {
+			l.drawn[i] = float32(l.noise.Norm())
+		}
 		t.Set(l.drawn)
 	}
-	l.summed++
 	return u.run()
 }
 
-// rateFactor is the present factor of the learning rates, from 1 to RateFinal.
-func (l *Learner) rateFactor() float64 {
-	return learning.Linear(1, l.c.RateFinal, float64(l.steps), float64(l.ctx.Steps))
-}
+// SetRates implements [offpolicy.Method].
+func (l *Learner) SetRates(factor float64) { l.update.setRates(&l.c, factor) }
 
-// Replay implements [agents.Learner].
-func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
+// EndRound implements [offpolicy.Method]: targets follow in every update.
+func (*Learner) EndRound() {}
 
 // Metrics implements [agents.Learner]. Losses, entropy and gradient norms (before clipping) are means over agents and
 // over the updates since the last call; they are left out where there was no update:
@@ -207,35 +168,23 @@ func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 //	train/replay         transitions held
 func (l *Learner) Metrics(f func(name string, value float64)) {
 	u := l.update
-	if l.summed > 0 {
-		for _, m := range []struct {
-			name string
-			sum  nets.Tensor
-		}{
-			{"train/critic_loss", u.sums.criticLoss}, {"train/actor_loss", u.sums.actorLoss},
-			{"train/ent_coef_loss", u.sums.alphaLoss}, {"train/entropy", u.sums.entropy},
-			{"train/critic_grad_norm", u.sums.criticNorm}, {"train/actor_grad_norm", u.sums.actorNorm},
-		} {
-			f(m.name, learning.TakeMean(m.sum, l.summed))
-		}
-		l.summed = 0
-	}
+	l.Means(f)
 	f("train/ent_coef", u.alpha())
 	f("train/n_updates", float64(u.actorAdam.Steps()))
-	f("train/learning_rate", l.rateFactor()*l.c.ActorRate)
+	f("train/learning_rate", l.RateFactor()*l.c.ActorRate)
 	f("train/replay", float64(l.memory.buf.Len()))
 }
 
-// State lists the learner's streams; see parts for the rest.
+// State lists the learner's streams; see Parts for the rest.
 func (l *Learner) State(c *state.Codec) {
 	state.Value(c, l.explore)
 	state.Value(c, l.batch)
 	state.Value(c, l.noise)
 }
 
-// parts is what a checkpoint holds; the replay is saved beside it.
-func (l *Learner) parts() *saved.Parts {
-	p, u := saved.New(Name, l.ctx.Train), l.update
+// Parts implements [offpolicy.Method].
+func (l *Learner) Parts(p *saved.Parts) {
+	u := l.update
 	p.Weights["actor"], p.Weights["temperature"] = u.actor.Params(), u.temperature.Params()
 	p.Adam("actor", u.actorAdam)
 	p.Adam("temperature", u.alphaAdam)
@@ -243,30 +192,10 @@ func (l *Learner) parts() *saved.Parts {
 		p.Weights[name], p.Weights[name+"_target"] = u.critics[i].Params(), u.targets[i].Params()
 		p.Adam(name, u.criticAdams[i])
 	}
-	for name, t := range map[string]nets.Tensor{
-		"critic_loss": u.sums.criticLoss, "actor_loss": u.sums.actorLoss, "alpha_loss": u.sums.alphaLoss,
-		"entropy": u.sums.entropy, "critic_norm": u.sums.criticNorm, "actor_norm": u.sums.actorNorm,
-	} {
-		p.Optimiser["sum."+name] = t
-	}
-	p.Blobs["streams"] = l
-	p.Counters["steps"], p.Counters["pending_steps"], p.Counters["summed_updates"] = &l.steps, &l.pending, &l.summed
-	return p
-}
-
-// Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
-
-// Load implements [agents.Learner].
-func (l *Learner) Load(s *agents.State) error {
-	l.acted = false
-	return errors.Join(l.parts().Load(s), l.syncActor())
 }
 
 // Adopt implements [agents.Learner].
-func (l *Learner) Adopt(s *agents.State) error {
-	return errors.Join(l.parts().Adopt(s), l.syncActor())
-}
+func (l *Learner) Adopt(s *agents.State) error { return l.Loop.Adopt(s) }
 
 // memory is the replay. A row is a transition of all agents: observations as the environment gave them, actions in
 // (−1, 1), unscaled rewards.

@@ -1,6 +1,9 @@
 package sac
 
-import "github.com/stoker-rl/stoker/nets"
+import (
+	"github.com/stoker-rl/stoker/agents/offpolicy"
+	"github.com/stoker-rl/stoker/nets"
+)
 
 // update is one step of learning on a minibatch: critics, policy, temperature, targets (Haarnoja et al., 2018b,
 // algorithm 1). Equation numbers are the paper's.
@@ -15,12 +18,12 @@ type update struct {
 	actorAdam, alphaAdam  nets.Optimizer
 	criticAdams           [2]nets.Optimizer
 	policy, nextPolicy    policy
-	takenQ, chosenQ       [2]pass // Q of the minibatch's actions, and of the policy's
-	nextQ                 [2]pass // Q' of the policy's actions at s'
-	logAlpha              pass
-	value, nextValue      pass // min Q − α ln π, at s and at s'
-	tdError               [2]loss
-	ascent, tune, measure loss
+	takenQ, chosenQ       [2]offpolicy.Pass // Q of the minibatch's actions, and of the policy's
+	nextQ                 [2]offpolicy.Pass // Q' of the policy's actions at s'
+	logAlpha              offpolicy.Pass
+	value, nextValue      offpolicy.Pass // min Q − α ln π, at s and at s'
+	tdError               [2]offpolicy.Loss
+	ascent, tune, measure offpolicy.Loss
 
 	// The minibatch, on the device: s, a, r, s', γ (0 where the episode terminated and for an agent that leaves), 1 for
 	// agents that are present at s, and the noise of the actions at s and at s'.
@@ -37,40 +40,40 @@ type update struct {
 // losses that depend on them, shared weights follow all of them.
 func (u *update) learn() {
 	e := u.e
-	logAlpha := u.logAlpha.forward(u.zero)
+	logAlpha := u.logAlpha.Forward(u.zero)
 
 	// Eqs. 5 and 6: J_Q(θ_i) = E[(Q_θi(s, a) − y)²], y = r + γ(min_i Q_θ'i(s', a') − α ln π(a'|s')), a' ~ π(s').
 	a2, logProb2 := u.nextPolicy.act(u.s2, u.noise2)
-	q1, q2 := u.nextQ[0].forward(u.s2, a2), u.nextQ[1].forward(u.s2, a2)
-	e.TDTarget(u.y, u.r, u.discount, u.nextValue.forward(q1, q2, logProb2, logAlpha))
+	q1, q2 := u.nextQ[0].Forward(u.s2, a2), u.nextQ[1].Forward(u.s2, a2)
+	e.TDTarget(u.y, u.r, u.discount, u.nextValue.Forward(q1, q2, logProb2, logAlpha))
 	for i := range u.critics {
-		q := u.takenQ[i].forward(u.s, u.a)
-		u.tdError[i].gradient(u.dq, q, u.y)
+		q := u.takenQ[i].Forward(u.s, u.a)
+		u.tdError[i].Gradient(u.dq, q, u.y)
 		u.critics[i].ZeroGrads()
-		u.takenQ[i].backward(u.here(u.dq), nets.Params)
+		u.takenQ[i].Backward(u.here(u.dq), nets.Params)
 		u.criticAdams[i].Step()
 	}
 
 	// Eqs. 7 to 9: J_π(φ) = E[α ln π(a|s) − min_i Q_θi(s, a)], a = f_φ(ε; s). The gradient passes through the critics to
 	// the action; their weights do not change here.
 	a, logProb := u.policy.act(u.s, u.noise)
-	q1, q2 = u.chosenQ[0].forward(u.s, a), u.chosenQ[1].forward(u.s, a)
-	u.ascent.gradient(u.dv, u.value.forward(q1, q2, logProb, logAlpha))
-	u.value.backward(u.here(u.dv), nets.Inputs)
+	q1, q2 = u.chosenQ[0].Forward(u.s, a), u.chosenQ[1].Forward(u.s, a)
+	u.ascent.Gradient(u.dv, u.value.Forward(q1, q2, logProb, logAlpha))
+	u.value.Backward(u.here(u.dv), nets.Inputs)
 	for i := range u.critics {
-		u.chosenQ[i].backward(u.value.work.GradIn(i), nets.Inputs)
+		u.chosenQ[i].Backward(u.value.Work.GradIn(i), nets.Inputs)
 	}
-	e.Copy(u.da, u.chosenQ[0].work.GradIn(actionPort))
-	e.Add(u.da, 1, u.chosenQ[1].work.GradIn(actionPort))
+	e.Copy(u.da, u.chosenQ[0].Work.GradIn(actionPort))
+	e.Add(u.da, 1, u.chosenQ[1].Work.GradIn(actionPort))
 	u.actor.ZeroGrads()
-	u.policy.actor.backward(u.byMoments(u.da, u.value.work.GradIn(logProbPort)), nets.Params)
+	u.policy.actor.Backward(u.byMoments(u.da, u.value.Work.GradIn(logProbPort)), nets.Params)
 	u.actorAdam.Step()
 
 	// Eq. 18: J(α) = E[−α(ln π(a|s) + H)], H the target entropy, by ln α.
-	u.tune.gradient(u.dalpha, logAlpha, logProb)
+	u.tune.Gradient(u.dalpha, logAlpha, logProb)
 	if u.autotune {
 		u.temperature.ZeroGrads()
-		u.logAlpha.backward(u.here(u.dalpha), nets.Params)
+		u.logAlpha.Backward(u.here(u.dalpha), nets.Params)
 		u.alphaAdam.Step()
 	}
 
@@ -79,7 +82,7 @@ func (u *update) learn() {
 		e.Lerp(u.targets[i].Params(), u.critics[i].Params(), u.tau)
 	}
 
-	u.measure.gradient(u.unused, logProb) // its value is the mean of −ln π
+	u.measure.Gradient(u.unused, logProb) // its value is the mean of −ln π
 	u.sums.add(u)
 }
 
@@ -96,51 +99,22 @@ func (u *update) here(g nets.Tensor) nets.Tensor {
 	return g
 }
 
-// pass is a network with buffers for one forward and backward pass of a minibatch. It reuses the list of inputs, so
-// that a call does not allocate.
-type pass struct {
-	net  nets.Net
-	work nets.Work
-	in   [4]nets.Tensor
-}
-
-func (p *pass) forward(in ...nets.Tensor) nets.Tensor {
-	n := copy(p.in[:], in)
-	return p.net.Forward(p.work, p.in[:n]...)
-}
-
-func (p *pass) backward(grad nets.Tensor, wrt nets.Wrt) { p.net.Backward(p.work, grad, wrt) }
-
 // policy is π at one state: the actor, and the layers that make an action and its ln π of the actor's moments and noise.
-type policy struct{ actor, action, logProb pass }
+type policy struct{ actor, action, logProb offpolicy.Pass }
 
 // act returns an action and its ln π.
 func (p *policy) act(s, noise nets.Tensor) (action, logProb nets.Tensor) {
-	moments := p.actor.forward(s)
-	return p.action.forward(moments, noise), p.logProb.forward(moments, noise)
+	moments := p.actor.Forward(s)
+	return p.action.Forward(moments, noise), p.logProb.Forward(moments, noise)
 }
 
 // byMoments is the gradient by the moments, given those by the action and by ln π.
 func (u *update) byMoments(byAction, byLogProb nets.Tensor) nets.Tensor {
-	u.policy.action.backward(byAction, nets.Inputs)
-	u.policy.logProb.backward(byLogProb, nets.Inputs)
-	u.e.Copy(u.dmoments, u.policy.action.work.GradIn(momentsPort))
-	u.e.Add(u.dmoments, 1, u.policy.logProb.work.GradIn(momentsPort))
+	u.policy.action.Backward(byAction, nets.Inputs)
+	u.policy.logProb.Backward(byLogProb, nets.Inputs)
+	u.e.Copy(u.dmoments, u.policy.action.Work.GradIn(momentsPort))
+	u.e.Add(u.dmoments, 1, u.policy.logProb.Work.GradIn(momentsPort))
 	return u.dmoments
-}
-
-// loss is a named loss with its value for each agent.
-type loss struct {
-	e     nets.Engine
-	fn    nets.Loss
-	value nets.Tensor // [agents]
-	args  [2]nets.Tensor
-}
-
-// gradient writes the gradient with respect to the first of args.
-func (l *loss) gradient(grad nets.Tensor, args ...nets.Tensor) {
-	n := copy(l.args[:], args)
-	l.e.Loss(l.fn, l.value, grad, l.args[:n]...)
 }
 
 // sums adds up the metrics of updates on the device, so that an update needs no transfer to the host.
@@ -148,11 +122,11 @@ type sums struct{ criticLoss, actorLoss, alphaLoss, entropy, criticNorm, actorNo
 
 func (s *sums) add(u *update) {
 	for i := range u.critics {
-		u.e.Add(s.criticLoss, 0.5, u.tdError[i].value)
+		u.e.Add(s.criticLoss, 0.5, u.tdError[i].Value)
 		u.e.Add(s.criticNorm, 0.5, u.criticAdams[i].Norms())
 	}
-	u.e.Add(s.actorLoss, 1, u.ascent.value)
+	u.e.Add(s.actorLoss, 1, u.ascent.Value)
 	u.e.Add(s.actorNorm, 1, u.actorAdam.Norms())
-	u.e.Add(s.alphaLoss, 1, u.tune.value)
-	u.e.Add(s.entropy, 1, u.measure.value)
+	u.e.Add(s.alphaLoss, 1, u.tune.Value)
+	u.e.Add(s.entropy, 1, u.measure.Value)
 }

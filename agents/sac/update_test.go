@@ -63,11 +63,11 @@ func numbers(t nets.Tensor) []float64 {
 // alone: those of both critics, of the policy and of the temperature, added up as the update's gradients are.
 func (b *bench) objectives(target []float64) (critics [2]float64, actor, alpha float64) {
 	u := b.u
-	present, logAlpha := numbers(u.present), numbers(u.logAlpha.forward(u.zero))
+	present, logAlpha := numbers(u.present), numbers(u.logAlpha.Forward(u.zero))
 	a, logProb := u.policy.act(u.s, u.noise)
 	lp := numbers(logProb)
-	q := [2][]float64{numbers(u.chosenQ[0].forward(u.s, a)), numbers(u.chosenQ[1].forward(u.s, a))}
-	taken := [2][]float64{numbers(u.takenQ[0].forward(u.s, u.a)), numbers(u.takenQ[1].forward(u.s, u.a))}
+	q := [2][]float64{numbers(u.chosenQ[0].Forward(u.s, a)), numbers(u.chosenQ[1].Forward(u.s, a))}
+	taken := [2][]float64{numbers(u.takenQ[0].Forward(u.s, u.a)), numbers(u.takenQ[1].Forward(u.s, u.a))}
 	n := float64(b.c.Batch)
 	for i, here := range present {
 		for k := range critics {
@@ -83,8 +83,8 @@ func (b *bench) objectives(target []float64) (critics [2]float64, actor, alpha f
 func (b *bench) target() []float64 {
 	u := b.u
 	a, logProb := u.nextPolicy.act(u.s2, u.noise2)
-	lp, la := numbers(logProb), numbers(u.logAlpha.forward(u.zero))
-	q1, q2 := numbers(u.nextQ[0].forward(u.s2, a)), numbers(u.nextQ[1].forward(u.s2, a))
+	lp, la := numbers(logProb), numbers(u.logAlpha.Forward(u.zero))
+	q1, q2 := numbers(u.nextQ[0].Forward(u.s2, a)), numbers(u.nextQ[1].Forward(u.s2, a))
 	r, d := numbers(u.r), numbers(u.discount)
 	y := make([]float64, len(r))
 	for i := range y {
