@@ -41,15 +41,15 @@ func openGraph(base frozen.Policy, k *Kind, spec *envs.Spec, act nets.Engine) (a
 	if err := frozen.Fits(base.File, k.Array(network), arch); err != nil {
 		return nil, err
 	}
-	net, err := act.NewGraphNet(arch)
+	a, err := graphs.NewActor(prob, act, arch)
 	if err != nil {
 		return nil, err
 	}
-	if err := agents.GetTensor(base.File.Arrays, k.Array(network), net.Params()); err != nil {
+	if err := agents.GetTensor(base.File.Arrays, k.Array(network), a.Net.Params()); err != nil {
 		return nil, err
 	}
 	p := &graphPolicy{
-		Policy: base, actor: graphs.NewActor(prob, act, net), obs: make([]*envs.KindObservation, 1), act: make([][]float32, 1),
+		Policy: base, actor: a, obs: make([]*envs.KindObservation, 1), act: make([][]float32, 1),
 	}
 	p.best = func(_, _ int, scores []float32, mask []bool) int { return choice.Best(scores, mask) }
 	p.draw = func(_, _ int, scores []float32, mask []bool) int {

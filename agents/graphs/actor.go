@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
@@ -14,17 +15,32 @@ type Actor struct {
 	// Mask is what was legal for each agent of the last Run, after what it chose before: [rows, N].
 	Mask []bool
 
+	// Net is the network that acts.
+	Net nets.GraphNet
+
 	p      *Problem
+	e      nets.Engine
 	batch  *nets.GraphBatch
 	scorer *Scorer
+	params []float32 // buffer of Sync
 }
 
 // Pick chooses among scores under a mask; row counts agents over all environments, c is the component.
 type Pick func(row, c int, scores []float32, mask []bool) int
 
-// NewActor returns an actor by a network that [Problem.Policy] described.
-func NewActor(p *Problem, e nets.Engine, net nets.GraphNet) *Actor {
-	return &Actor{p: p, batch: nets.NewGraphBatch(net.Arch().(nets.Graph)), scorer: NewScorer(p, e, net)}
+// NewActor returns an actor by a network that [Problem.Policy] described, of zero weights; [Actor.Sync] fills them.
+func NewActor(p *Problem, e nets.Engine, arch nets.Graph) (*Actor, error) {
+	net, err := e.NewGraphNet(arch)
+	if err != nil {
+		return nil, err
+	}
+	return &Actor{Net: net, p: p, e: e, batch: nets.NewGraphBatch(arch), scorer: NewScorer(p, e, net),
+		params: make([]float32, nets.Size(net.Params()))}, e.Err()
+}
+
+// Sync takes over the parameters of a net on engine train.
+func (a *Actor) Sync(train nets.Engine, from nets.GraphNet) error {
+	return learning.CopyParams(train, from, a.e, a.Net, a.params)
 }
 
 // Run writes the actions of each environment's agents, [agents, components], as pick chooses; those of absent agents

@@ -8,7 +8,6 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/graphs"
-	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
@@ -25,32 +24,22 @@ type graphNets struct {
 	p   *graphs.Problem
 	n   []int // choices by component
 
-	policy, value graphPass
+	policy, value graphs.Pass
 	scorer        *graphs.Scorer
 	derivative    *graphs.Gradient
 	dropout       rng.Key
 	steps         graphs.Steps
 	choice        []float32
 	logp, slope   []float32
-	out, grad     []float32
+	grad          []float32
 
 	acting *graphs.Actor
-	net    nets.GraphNet
-	params []float32 // buffer of sync
 	seen   []*envs.KindObservation
 	acts   [][]float32
 	probs  []float64
 	pick   graphs.Pick // draws from draws into did
 	draws  *rng.Stream
 	did    *decision
-}
-
-// graphPass is a net with its optimiser and memory for a pass.
-type graphPass struct {
-	net   nets.GraphNet
-	work  nets.GraphWork
-	batch *nets.GraphBatch
-	adam  nets.Optimizer
 }
 
 // graphRows are the graphs that agents saw.
@@ -78,43 +67,28 @@ func newGraphs(c *Config, ctx *agents.Context, key rng.Key) (*graphNets, error) 
 	for _, k := range p.Components {
 		m.n = append(m.n, k.N)
 	}
-	policy := p.Policy(c.Graph, 0.01)
-	if err := m.network(&m.policy, policy, key.With(0)); err != nil {
+	policy, adam := p.Policy(c.Graph, 0.01), nets.Adam{Rate: c.Rate, Clip: c.Clip, Epsilon: 1e-5}
+	if m.policy, err = graphs.NewPass(ctx.Train, policy, key.With(0), adam); err != nil {
 		return nil, err
 	}
-	if err := m.network(&m.value, p.Value(c.Graph), key.With(1)); err != nil {
+	if m.value, err = graphs.NewPass(ctx.Train, p.Value(c.Graph), key.With(1), adam); err != nil {
 		return nil, err
 	}
-	m.scorer = graphs.NewScorer(p, ctx.Train, m.policy.net)
+	m.scorer = graphs.NewScorer(p, ctx.Train, m.policy.Net)
 	m.derivative = graphs.NewGradient(m.scorer)
-	if m.net, err = ctx.Act.NewGraphNet(policy); err != nil {
+	if m.acting, err = graphs.NewActor(p, ctx.Act, policy); err != nil {
 		return nil, err
 	}
-	m.acting, m.params = graphs.NewActor(p, ctx.Act, m.net), make([]float32, nets.Size(m.net.Params()))
 	m.pick = m.draw
 	return m, errors.Join(ctx.Train.Err(), ctx.Act.Err())
 }
 
 func (m *graphNets) newRows() graphRows { return graphRows{graphs.NewList(m.p)} }
 
-func (m *graphNets) network(p *graphPass, a nets.Graph, key rng.Key) error {
-	if err := a.Validate(); err != nil {
-		return err
-	}
-	var err error
-	if p.net, err = m.ctx.Train.NewGraphNet(a); err != nil {
-		return err
-	}
-	p.work, p.batch = p.net.NewWork(), nets.NewGraphBatch(a)
-	p.net.Params().Set(nets.InitialParams(a, key))
-	p.adam, err = m.ctx.Train.NewAdam(p.net, nets.Adam{Rate: m.c.Rate, Clip: m.c.Clip, Epsilon: 1e-5})
-	return err
-}
-
 // part is the policy.
 func (m *graphNets) part(*Config) actor.Part {
-	return actor.Part{Kind: actor.Kind{Head: actor.Softmax, Network: actor.Network{Arch: m.policy.net.Arch()}},
-		Params: m.policy.net.Params()}
+	return actor.Part{Kind: actor.Kind{Head: actor.Softmax, Network: actor.Network{Arch: m.policy.Net.Arch()}},
+		Params: m.policy.Net.Params()}
 }
 
 // act implements [model].
@@ -164,11 +138,10 @@ func (m *graphNets) values(obs observations, rows []int32, dst []float32) error 
 		for i := from; i < min(from+graphsAtOnce, len(rows)); i++ {
 			list = append(list, int32(i))
 		}
-		if err := m.fill(m.value.batch, obs, list); err != nil {
+		if err := m.fill(m.value.Batch, obs, list); err != nil {
 			return err
 		}
-		m.value.net.Forward(m.value.work, m.value.batch, nil)
-		m.value.net.Head(m.value.work, 0, nil, nil).Get(dst[from : from+len(list)])
+		copy(dst[from:], m.value.Values(len(list), nil))
 	}
 	return m.ctx.Train.Err()
 }
@@ -191,20 +164,11 @@ func (m *graphNets) step(b *batch, c *Config, sums *metrics) error {
 	return m.ctx.Train.Err()
 }
 
-// drops is the key of a gradient step's dropout; nil without dropout.
-func (m *graphNets) drops(o nets.Optimizer, what int) *rng.Key {
-	if m.c.Graph.Dropout == 0 {
-		return nil
-	}
-	k := m.dropout.With(uint64(what)).With(uint64(o.Steps()))
-	return &k
-}
-
 // policyGradient leaves the gradient of the policy's loss. Where the surrogate is not clipped its gradient is that of
 // −r·A·ln π with r·A held fixed, which [graphs.Gradient] has.
 func (m *graphNets) policyGradient(b *batch, c *Config, sums *metrics) error {
 	list := b.samples[0]
-	if err := m.fill(m.policy.batch, b.buf.obs, list); err != nil {
+	if err := m.fill(m.policy.Batch, b.buf.obs, list); err != nil {
 		return err
 	}
 	m.steps.Mask, m.choice = m.steps.Mask[:0], m.choice[:0]
@@ -213,7 +177,7 @@ func (m *graphNets) policyGradient(b *batch, c *Config, sums *metrics) error {
 		m.choice = append(m.choice, b.buf.action[int(s)*len(m.n):int(s+1)*len(m.n)]...)
 	}
 	m.steps.Choice = m.choice
-	if err := m.scorer.Begin(m.policy.batch, m.drops(m.policy.adam, 0)); err != nil {
+	if err := m.scorer.Begin(m.policy.Batch, graphs.Drops(m.c.Graph, m.dropout, m.policy.Adam, 0)); err != nil {
 		return err
 	}
 	m.logp, m.slope = reuse.Slice(m.logp, len(list)), reuse.Slice(m.slope, len(list))
@@ -226,7 +190,7 @@ func (m *graphNets) policyGradient(b *batch, c *Config, sums *metrics) error {
 		m.slope[i] = float32(slope)
 	}
 	m.steps.Advantage = m.slope
-	m.policy.net.ZeroGrads()
+	m.policy.Net.ZeroGrads()
 	_, err := m.derivative.Policy(m.steps, 1/float64(len(list)), c.Entropy)
 	sums.entropy += m.derivative.Entropy
 	return err
@@ -234,36 +198,34 @@ func (m *graphNets) policyGradient(b *batch, c *Config, sums *metrics) error {
 
 func (m *graphNets) valueGradient(b *batch, c *Config, sums *metrics) error {
 	p, list := &m.value, b.samples[0]
-	if err := m.fill(p.batch, b.buf.obs, list); err != nil {
+	if err := m.fill(p.Batch, b.buf.obs, list); err != nil {
 		return err
 	}
-	p.net.Forward(p.work, p.batch, m.drops(p.adam, 1))
-	m.out, m.grad = reuse.Slice(m.out, len(list)), reuse.Slice(m.grad, len(list))
-	p.net.Head(p.work, 0, nil, nil).Get(m.out)
+	out := p.Values(len(list), graphs.Drops(m.c.Graph, m.dropout, p.Adam, 1))
+	m.grad = reuse.Slice(m.grad, len(list))
 	for i, s := range list {
-		loss, slope := valueLoss(float64(m.out[i]), float64(b.value[s]), b.ret[s], c.ClipRange, c.ValueClip)
+		loss, slope := valueLoss(float64(out[i]), float64(b.value[s]), b.ret[s], c.ClipRange, c.ValueClip)
 		sums.valueLoss += loss
 		m.grad[i] = float32(slope / float64(len(list)))
 	}
-	p.net.ZeroGrads()
-	p.work.GradOut(0).Set(m.grad)
-	p.net.Backward(p.work)
+	p.Net.ZeroGrads()
+	p.Backward(m.grad)
 	return m.ctx.Train.Err()
 }
 
 func (m *graphNets) optimisers() []nets.Optimizer {
-	return []nets.Optimizer{m.policy.adam, m.value.adam}
+	return []nets.Optimizer{m.policy.Adam, m.value.Adam}
 }
 
 func (m *graphNets) std() float64 { return 0 }
 
 func (m *graphNets) sync() error {
-	return learning.CopyParams(m.ctx.Train, m.policy.net, m.ctx.Act, m.net, m.params)
+	return m.acting.Sync(m.ctx.Train, m.policy.Net)
 }
 
 // weights implements [model].
 func (m *graphNets) weights(p *saved.Parts, prefix string) {
-	p.Weights[prefix+"policy"], p.Weights[prefix+"value"] = m.policy.net.Params(), m.value.net.Params()
-	p.Adam(prefix+"policy", m.policy.adam)
-	p.Adam(prefix+"value", m.value.adam)
+	p.Weights[prefix+"policy"], p.Weights[prefix+"value"] = m.policy.Net.Params(), m.value.Net.Params()
+	p.Adam(prefix+"policy", m.policy.Adam)
+	p.Adam(prefix+"value", m.value.Adam)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/graphs"
-	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
@@ -24,27 +23,17 @@ type graphModel struct {
 	p   *graphs.Problem
 	n   []int // choices by component
 
-	policyNet, valueNet, targetNet graphPass // without a value the last two are empty
-	policyAdam, valueAdam          nets.Optimizer
+	policyNet, valueNet, targetNet graphs.Pass // without a value the last two are empty
 	scorer                         *graphs.Scorer
 	gradient                       *graphs.Gradient
 	dropout                        rng.Key
 	steps                          graphs.Steps
-	out, grad                      []float32
+	grad                           []float32
 
 	acting *graphs.Actor
-	net    nets.GraphNet
-	params []float32 // buffer of syncActor
 	obs    []*envs.KindObservation
 	acts   [][]float32
 	probs  []float64
-}
-
-// graphPass is a net with memory for one forward and backward pass over graphs.
-type graphPass struct {
-	net   nets.GraphNet
-	work  nets.GraphWork
-	batch *nets.GraphBatch
 }
 
 func newGraphs(c *Config, ctx *agents.Context) (*graphModel, error) {
@@ -61,39 +50,28 @@ func newGraphs(c *Config, ctx *agents.Context) (*graphModel, error) {
 	}
 	key := rng.New(ctx.Seed, "reinforce: initial weights")
 	policy, value := p.Policy(c.Graph, c.FinalBound), p.Value(c.Graph)
-	if m.policyNet, m.policyAdam, err = m.newPass(policy, key.With(0), c.Rate); err != nil {
+	build := func(a nets.Graph, key rng.Key, rate float64) (graphs.Pass, error) {
+		return graphs.NewPass(ctx.Train, a, key, nets.Adam{Rate: rate, Clip: c.Clip})
+	}
+	if m.policyNet, err = build(policy, key.With(0), c.Rate); err != nil {
 		return nil, err
 	}
-	m.scorer = graphs.NewScorer(p, ctx.Train, m.policyNet.net)
+	m.scorer = graphs.NewScorer(p, ctx.Train, m.policyNet.Net)
 	m.gradient = graphs.NewGradient(m.scorer)
 	if c.Baseline == Value {
-		if m.valueNet, m.valueAdam, err = m.newPass(value, key.With(1), c.ValueRate); err != nil {
+		if m.valueNet, err = build(value, key.With(1), c.ValueRate); err != nil {
 			return nil, err
 		}
 		if c.TargetTau > 0 {
-			if m.targetNet, _, err = m.newPass(value, key.With(1), c.ValueRate); err != nil {
+			if m.targetNet, err = build(value, key.With(1), c.ValueRate); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if m.net, err = ctx.Act.NewGraphNet(policy); err != nil {
+	if m.acting, err = graphs.NewActor(p, ctx.Act, policy); err != nil {
 		return nil, err
 	}
-	m.acting, m.params = graphs.NewActor(p, ctx.Act, m.net), make([]float32, nets.Size(m.net.Params()))
 	return m, errors.Join(ctx.Train.Err(), ctx.Act.Err())
-}
-
-func (m *graphModel) newPass(a nets.Graph, key rng.Key, rate float64) (p graphPass, adam nets.Optimizer, err error) {
-	if err := a.Validate(); err != nil {
-		return p, nil, err
-	}
-	if p.net, err = m.ctx.Train.NewGraphNet(a); err != nil {
-		return p, nil, err
-	}
-	p.work, p.batch = p.net.NewWork(), nets.NewGraphBatch(a)
-	p.net.Params().Set(nets.InitialParams(a, key))
-	adam, err = m.ctx.Train.NewAdam(p.net, nets.Adam{Rate: rate, Clip: m.c.Clip})
-	return p, adam, err
 }
 
 func (m *graphModel) kind() *envs.Kind              { return m.p.Kind }
@@ -134,7 +112,7 @@ func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher 
 func (m *graphModel) legal(row int) []bool { return m.acting.Mask[row*m.p.N : (row+1)*m.p.N] }
 
 func (m *graphModel) syncActor() error {
-	return learning.CopyParams(m.ctx.Train, m.policyNet.net, m.ctx.Act, m.net, m.params)
+	return m.acting.Sync(m.ctx.Train, m.policyNet.Net)
 }
 
 // fill adds what was observed at the first steps to a batch of graphs and returns how many steps it took.
@@ -152,7 +130,7 @@ func (m *graphModel) fill(b *nets.GraphBatch, at []stepRef) (int, error) {
 
 // begin runs the policy on the batch's rows from one on, and returns how many it took.
 func (m *graphModel) begin(b *batch, from int, drop *rng.Key) (n int, err error) {
-	if n, err = m.fill(m.policyNet.batch, b.refs[from:]); err != nil {
+	if n, err = m.fill(m.policyNet.Batch, b.refs[from:]); err != nil {
 		return 0, err
 	}
 	m.steps.Mask = m.steps.Mask[:0]
@@ -161,22 +139,22 @@ func (m *graphModel) begin(b *batch, from int, drop *rng.Key) (n int, err error)
 	}
 	m.steps.Choice = b.choice[from*len(m.n) : (from+n)*len(m.n)]
 	m.steps.Advantage = b.advantage[from : from+n]
-	return n, m.scorer.Begin(m.policyNet.batch, drop)
+	return n, m.scorer.Begin(m.policyNet.Batch, drop)
 }
 
 // drops is the key of an update's dropout, for rows from one on; nil without dropout.
 func (m *graphModel) drops(o nets.Optimizer, what, from int) *rng.Key {
-	if m.c.Graph.Dropout == 0 {
-		return nil
+	k := graphs.Drops(m.c.Graph, m.dropout, o, what)
+	if k != nil {
+		*k = k.With(uint64(from))
 	}
-	k := m.dropout.With(uint64(what)).With(uint64(o.Steps())).With(uint64(from))
-	return &k
+	return k
 }
 
 func (m *graphModel) policyGradient(b *batch) (loss float64, err error) {
-	m.policyNet.net.ZeroGrads()
+	m.policyNet.Net.ZeroGrads()
 	for from, n := 0, 0; from < b.rows(); from += n {
-		if n, err = m.begin(b, from, m.drops(m.policyAdam, 0, from)); err != nil {
+		if n, err = m.begin(b, from, m.drops(m.policyNet.Adam, 0, from)); err != nil {
 			return 0, err
 		}
 		part, err := m.gradient.Policy(m.steps, 1/float64(b.rows()), m.c.Entropy)
@@ -201,71 +179,71 @@ func (m *graphModel) logProbs(b *batch, dst []float32) error {
 	return nil
 }
 
-// value runs a value network on the first steps, as many as fit, and leaves their values in out.
-func (m *graphModel) value(p *graphPass, at []stepRef, drop *rng.Key) (n int, err error) {
-	if n, err = m.fill(p.batch, at); err != nil {
-		return 0, err
+// value runs a value network on the first steps, as many as fit.
+func (m *graphModel) value(p *graphs.Pass, at []stepRef, drop *rng.Key) ([]float32, error) {
+	n, err := m.fill(p.Batch, at)
+	if err != nil {
+		return nil, err
 	}
-	p.net.Forward(p.work, p.batch, drop)
-	m.out = reuse.Slice(m.out, n)
-	p.net.Head(p.work, 0, nil, nil).Get(m.out)
-	return n, m.ctx.Train.Err()
+	return p.Values(n, drop), m.ctx.Train.Err()
 }
 
 func (m *graphModel) valueGradient(b *batch) (loss float64, err error) {
-	m.valueNet.net.ZeroGrads()
+	m.valueNet.Net.ZeroGrads()
 	own := b.freshRows()
-	for from, n := 0, 0; from < own; from += n {
-		if n, err = m.value(&m.valueNet, b.refs[from:own], m.drops(m.valueAdam, 1, from)); err != nil {
+	for from := 0; from < own; from += len(m.grad) {
+		out, err := m.value(&m.valueNet, b.refs[from:own], m.drops(m.valueNet.Adam, 1, from))
+		if err != nil {
 			return 0, err
 		}
-		m.grad = reuse.Slice(m.grad, n)
-		for i, v := range m.out {
+		m.grad = reuse.Slice(m.grad, len(out))
+		for i, v := range out {
 			d := float64(v) - float64(b.ret[from+i])
 			loss += d * d / float64(own)
 			m.grad[i] = float32(2 * d / float64(own))
 		}
-		m.valueNet.work.GradOut(0).Set(m.grad)
-		m.valueNet.net.Backward(m.valueNet.work)
+		m.valueNet.Backward(m.grad)
 	}
 	return loss, m.ctx.Train.Err()
 }
 
 func (m *graphModel) values(target bool, at []stepRef, dst []float32) error {
 	p := &m.valueNet
-	if target && m.targetNet.net != nil {
+	if target && m.targetNet.Net != nil {
 		p = &m.targetNet
 	}
-	for from, n := 0, 0; from < len(at); from += n {
-		var err error
-		if n, err = m.value(p, at[from:], nil); err != nil {
+	for from := 0; from < len(at); {
+		out, err := m.value(p, at[from:], nil)
+		if err != nil {
 			return err
 		}
-		copy(dst[from:], m.out)
+		from += copy(dst[from:], out)
 	}
 	return nil
 }
 
-func (m *graphModel) optimisers() (policy, value nets.Optimizer) { return m.policyAdam, m.valueAdam }
+func (m *graphModel) optimisers() (policy, value nets.Optimizer) {
+	return m.policyNet.Adam, m.valueNet.Adam
+}
 
 func (m *graphModel) updateTarget(tau float64) {
-	if m.targetNet.net != nil {
-		m.ctx.Train.Lerp(m.targetNet.net.Params(), m.valueNet.net.Params(), tau)
+	if m.targetNet.Net != nil {
+		m.ctx.Train.Lerp(m.targetNet.Net.Params(), m.valueNet.Net.Params(), tau)
 	}
 }
 
 func (m *graphModel) err() error { return m.ctx.Train.Err() }
 
 func (m *graphModel) weights(p *saved.Parts) {
-	p.Weights["policy"] = m.policyNet.net.Params()
-	if m.valueNet.net != nil {
-		p.Weights["value"] = m.valueNet.net.Params()
+	p.Weights["policy"] = m.policyNet.Net.Params()
+	if m.valueNet.Net != nil {
+		p.Weights["value"] = m.valueNet.Net.Params()
 	}
-	if m.targetNet.net != nil {
-		p.Weights["value_target"] = m.targetNet.net.Params()
+	if m.targetNet.Net != nil {
+		p.Weights["value_target"] = m.targetNet.Net.Params()
 	}
 }
 
 func (m *graphModel) policy() (stream string, arch nets.Arch, params nets.Tensor) {
-	return graphs.Stream, m.policyNet.net.Arch(), m.policyNet.net.Params()
+	return graphs.Stream, m.policyNet.Net.Arch(), m.policyNet.Net.Params()
 }
