@@ -185,9 +185,6 @@ func (f *stepsFile) transfers(r *reader) {
 	}
 }
 
-// DumpSteps writes a workflow of steps as its file.
-func DumpSteps(a *steps.App) ([]byte, error) { return yaml.Dump(a, yaml.WithIndent(2)) }
-
 // machine makes the workflow of a state machine. It returns the Lambda functions of the steps.
 func (f *stepsFile) machine(drawn bool) (lambdas map[string]string, err error) {
 	wrong := func(key string, err error) error {

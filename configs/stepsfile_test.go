@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/stoker-rl/stoker/envs/steps"
 )
 
@@ -254,3 +256,6 @@ func FuzzSteps(f *testing.F) {
 		}
 	})
 }
+
+// DumpSteps writes a workflow of steps as its file.
+func DumpSteps(a *steps.App) ([]byte, error) { return yaml.Dump(a, yaml.WithIndent(2)) }

@@ -51,7 +51,14 @@ func distance(a, b []float64) float64 {
 	return even + odd
 }
 
-// Model is a Gaussian process, conditioned on rows by [Model.Fit] or [Model.Set].
+// Params are the positive numbers of a model.
+type Params struct {
+	Signal, Noise float64
+	// Length has one length scale per input, all equal where they are shared.
+	Length []float64
+}
+
+// Model is a Gaussian process, conditioned on rows by [Model.Fit].
 type Model struct {
 	config         Config
 	inputs, rows   int
@@ -62,13 +69,6 @@ type Model struct {
 	alpha          []float64 // (K + (noise + jitter)·I)⁻¹·y
 	inverse, slope []float64 // scratch of the gradient
 	likelihood     float64
-}
-
-// Params are the positive numbers of a model.
-type Params struct {
-	Signal, Noise float64
-	// Length has one length scale per input, all equal where they are shared.
-	Length []float64
 }
 
 // New returns a model of points with a number of inputs.
@@ -85,45 +85,6 @@ func New(c Config, inputs int) (*Model, error) {
 		m.params.Length[i] = c.Length.Start
 	}
 	return m, nil
-}
-
-// Rows is the number of rows.
-func (m *Model) Rows() int { return m.rows }
-
-// Params returns the model's parameters.
-func (m *Model) Params() Params {
-	p := m.params
-	p.Length = append([]float64(nil), p.Length...)
-	return p
-}
-
-// Jitter is the variance that was added to the diagonal because the matrix was singular without; mostly 0.
-func (m *Model) Jitter() float64 { return m.jitter }
-
-// Likelihood is the log marginal likelihood of the rows (GPML eq. 2.30).
-func (m *Model) Likelihood() float64 { return m.likelihood }
-
-// Set conditions the model on rows with given parameters. It copies what it is given.
-func (m *Model) Set(x, y []float64, p Params) error {
-	if err := m.load(x, y); err != nil {
-		return err
-	}
-	if len(p.Length) != m.inputs {
-		return fmt.Errorf("gp: %d length scales, want %d", len(p.Length), m.inputs)
-	}
-	for _, v := range append([]float64{p.Signal, p.Noise + math.SmallestNonzeroFloat64}, p.Length...) {
-		if !(v > 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("gp: signal %g, noise %g and length scales %v, want finite numbers above 0 (noise may be 0)",
-				p.Signal, p.Noise, p.Length)
-		}
-	}
-	m.take(p)
-	return m.condition()
-}
-
-func (m *Model) take(p Params) {
-	m.params.Signal, m.params.Noise = p.Signal, p.Noise
-	copy(m.params.Length, p.Length)
 }
 
 func (m *Model) load(x, y []float64) error {
@@ -309,26 +270,6 @@ func (q *Query) pull(weights, g []float64) {
 }
 
 func dot(a, b []float64) float64 { return blas64.Dot(vector(a), vector(b)) }
-
-// Joint returns means and covariances (row-major) of the function at several points, without noise.
-func (m *Model) Joint(points []float64) (mean, covariance []float64) {
-	p := len(points) / m.inputs
-	mean, covariance = make([]float64, p), make([]float64, p*p)
-	solved := make([][]float64, p)
-	scaled := make([][]float64, p)
-	q := m.Query()
-	for a := range p {
-		q.At(points[a*m.inputs : (a+1)*m.inputs])
-		mean[a] = q.Mean
-		solved[a], scaled[a] = append([]float64(nil), q.v...), append([]float64(nil), q.x...)
-		for b := range a + 1 {
-			k, _ := m.config.Kernel.of(distance(scaled[a], scaled[b]))
-			c := m.params.Signal*k - dot(solved[a], solved[b])
-			covariance[a*p+b], covariance[b*p+a] = c, c
-		}
-	}
-	return mean, covariance
-}
 
 // errCovariance reports a matrix that is no covariance.
 var errCovariance = errors.New("gp: the matrix is no covariance: it has a negative eigenvalue")

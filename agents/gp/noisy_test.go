@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stoker-rl/stoker/rng"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // limit is that of the constraint of two.

@@ -60,25 +60,6 @@ func expand(polynomial uint32, m []uint32) (v [sobolBits]uint32) {
 	return v
 }
 
-// SobolDimensions is the number of dimensions that have direction numbers.
-func SobolDimensions() int { return len(table()) }
-
-// Sobol returns the first n points (row-major) of the Sobol sequence in [0, 1)^d, d at most [SobolDimensions], with the
-// direction numbers new-joe-kuo-6 of Joe and Kuo (2008), in Gray code order; the first point is 0.
-func Sobol(n, d int) []float64 {
-	out := make([]float64, n*d)
-	for j := range d {
-		v, x := &table()[j], uint32(0)
-		for i := range n {
-			if i > 0 {
-				x ^= v[bits.TrailingZeros32(uint32(i))]
-			}
-			out[i*d+j] = float64(x) / (1 << sobolBits)
-		}
-	}
-	return out
-}
-
 // Scrambled returns n Sobol points (row-major) in (0, 1)^d, scrambled by a random lower triangular matrix and a shift
 // in each dimension (Matoušek, 1998), which stream draws: each point is uniform by itself, and together they keep the
 // sequence's evenness. Dimensions beyond [SobolDimensions] are plain draws.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -133,13 +132,3 @@ func sum(b []byte) string {
 
 // Digest is the SHA-256 of a bundle's bytes in hexadecimal digits, as sha256sum prints it. It names the bundle.
 func Digest(b []byte) string { return sum(b) }
-
-// Write writes a bundle.
-func Write(w io.Writer, f *File) error {
-	b, err := Encode(f)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(b)
-	return err
-}

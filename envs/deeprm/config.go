@@ -2,6 +2,7 @@ package deeprm
 
 import (
 	"fmt"
+
 	"github.com/stoker-rl/stoker/bounds"
 )
 
@@ -126,15 +127,6 @@ func Default() Config {
 		Observation: Image, Greys: 40, Since: 10,
 		Start: StartNow, Mask: true, End: AllDone, MaxTime: 2000,
 	}
-}
-
-// Published returns [Default] with every rule as the published code has it: future starts are booked, nothing is
-// masked, and all defects are there.
-func Published() Config {
-	c := Default()
-	c.Start, c.Mask = StartEarliest, false
-	c.Defects = Defects{SkipFirst: true, SkipLastStart: true, LateRemoval: true, FloorSlowdown: true}
-	return c
 }
 
 // Load is the share of the cluster that arrives in a time step, averaged over resources: Rate × mean length × mean

@@ -179,3 +179,12 @@ func (r *recordedEpisode) compare(t *testing.T, e *Env, obs *envs.Observation, s
 		}
 	}
 }
+
+// Published returns [Default] with every rule as the published code has it: future starts are booked, nothing is
+// masked, and all defects are there.
+func Published() Config {
+	c := Default()
+	c.Start, c.Mask = StartEarliest, false
+	c.Defects = Defects{SkipFirst: true, SkipLastStart: true, LateRemoval: true, FloorSlowdown: true}
+	return c
+}

@@ -49,22 +49,6 @@ func (f Front) Cheapest(seconds float64) (Point, bool) {
 	return f[lo-1], true
 }
 
-// Fastest returns the fastest point of a price of at most so many USD a request, and false if there is none.
-func (f Front) Fastest(usd float64) (Point, bool) {
-	lo, hi := 0, len(f)
-	for lo < hi {
-		if mid := (lo + hi) / 2; f[mid].USD > usd {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == len(f) {
-		return Point{}, false
-	}
-	return f[lo], true
-}
-
 // Exact returns all configurations that no other one dominates: of those that are no slower and no dearer, one of equal
 // time and price is kept. Numbers that differ by less than 1e-12 of their size count as equal. It fails if the
 // problem is not well formed, if the workflow's response time has no parts ([workflow.Workflow.Parts]), and when the
@@ -130,42 +114,6 @@ func Within(ctx context.Context, p Problem, gap float64) (Front, error) {
 		return nil, fmt.Errorf("frontier: the gap is %v, want a number in (0, 1]", gap)
 	}
 	return solve(ctx, p, gap)
-}
-
-// grain is the share by which the bound of [Gap] may lie below the exact front.
-const grain = 5e-4
-
-// Gap returns by how much a front is worse than the exact one at most: each point of the exact front has one in f that is
-// worse by at most a factor 1+gap in time and in price. It compares f with a lower bound that knows nothing of how f was
-// made: fronts are combined as in [Exact], but neighbouring points become one that is as fast as the fastest and as cheap
-// as the cheapest of them, so that no configuration lies below. The bound is within 0.05 % of the exact front, and the
-// gap thus up to 0.05 % too large. Where the response time is no tree, the bound is the exact search.
-func Gap(ctx context.Context, p Problem, f Front) (float64, error) {
-	t, err := p.term()
-	if err != nil {
-		return 0, err
-	}
-	s := solver{ctx: ctx, problem: &p, trim: math.Pow(1+grain, 1/float64(t.depth())) - 1, down: true}
-	bound, err := s.front(t)
-	if err != nil {
-		return 0, err
-	}
-	gap, k := 0.0, 0
-	for _, l := range bound.labels {
-		// The best point is the last that is no slower but for the gap so far, or one of those after it.
-		for k < len(f) && f[k].Seconds <= l.t*(1+gap) {
-			k++
-		}
-		worse := math.Inf(1)
-		if k > 0 {
-			worse = f[k-1].USD/l.c - 1
-		}
-		for j := k; j < len(f) && f[j].Seconds < l.t*(1+worse); j++ {
-			worse = min(worse, max(f[j].Seconds/l.t, f[j].USD/l.c)-1)
-		}
-		gap = max(gap, worse)
-	}
-	return gap, nil
 }
 
 // Answer is the best configuration within a bound.

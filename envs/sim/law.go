@@ -44,11 +44,6 @@ type Law struct {
 	Table []float64
 }
 
-// Erlang returns the law of a sum of k ≥ 1 exponential phases with the given mean (seconds).
-func Erlang(mean float64, k int) Law {
-	return Law{Kind: Gamma, Mean: mean, CV: 1 / math.Sqrt(float64(max(k, 1)))}
-}
-
 // Moments returns the law's mean (seconds) and squared coefficient of variation, before rounding.
 func (l Law) Moments() (mean, scv float64) {
 	switch l.Kind {

@@ -142,3 +142,8 @@ func TestValidate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Erlang returns the law of a sum of k ≥ 1 exponential phases with the given mean (seconds).
+func Erlang(mean float64, k int) Law {
+	return Law{Kind: Gamma, Mean: mean, CV: 1 / math.Sqrt(float64(max(k, 1)))}
+}

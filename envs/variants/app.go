@@ -183,22 +183,6 @@ type Law struct {
 	Seconds []float64 `yaml:"seconds,omitempty" json:"seconds,omitempty"`
 }
 
-// LawOf writes a law of package memory with its numbers.
-func LawOf(l memory.Law) Law {
-	out := Law{Form: l.Form()}
-	switch l := l.(type) {
-	case memory.Exp:
-		out.A, out.B, out.C = l.A, l.B, l.C
-	case memory.Inverse:
-		out.A, out.B, out.K = l.A, l.B, l.K
-	case memory.Step:
-		out.A, out.B, out.C, out.M, out.Q = l.A, l.B, l.C, l.M, l.Q
-	case memory.Measured:
-		out.MB, out.Seconds = l.MB, l.Mean
-	}
-	return out
-}
-
 // numbers reports whether the law has what a fit would give.
 func (l Law) numbers() bool {
 	return l.A != 0 || l.B != 0 || l.C != 0 || l.K != 0 || len(l.MB) > 0 || len(l.Seconds) > 0

@@ -1,10 +1,13 @@
 package published
 
 import (
+	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
@@ -98,4 +101,27 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s: %v in %d steps, %v, want %+v", preset, a.Plan, a.Steps, err, want)
 		}
 	}
+}
+
+// ReadTruth reads acyclic_ground_truth_144.csv.
+func ReadTruth(r io.Reader) ([]Row, error) {
+	rows, err := csv.NewReader(r).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	var out []Row
+	for i, row := range rows[min(1, len(rows)):] {
+		if len(row) != 9 {
+			return nil, fmt.Errorf("line %d: %d columns, want 9", i+2, len(row))
+		}
+		var x [9]float64
+		for c := range x {
+			if x[c], err = strconv.ParseFloat(row[c], 64); err != nil {
+				return nil, fmt.Errorf("line %d, column %d: %q is not a number", i+2, c+1, row[c])
+			}
+		}
+		out = append(out, Row{MB: [2]float64{x[1], x[2]}, Variants: [2]int{int(x[3]), int(x[4])},
+			Accuracy: [2]float64{x[5], x[6]}, USD: x[7], Seconds: x[8] / 1000})
+	}
+	return out, nil
 }

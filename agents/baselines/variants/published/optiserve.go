@@ -1,7 +1,6 @@
 package published
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,29 +87,6 @@ type Row struct {
 	Accuracy [2]float64
 	USD      float64 // per million executions
 	Seconds  float64
-}
-
-// ReadTruth reads acyclic_ground_truth_144.csv.
-func ReadTruth(r io.Reader) ([]Row, error) {
-	rows, err := csv.NewReader(r).ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	var out []Row
-	for i, row := range rows[min(1, len(rows)):] {
-		if len(row) != 9 {
-			return nil, fmt.Errorf("line %d: %d columns, want 9", i+2, len(row))
-		}
-		var x [9]float64
-		for c := range x {
-			if x[c], err = strconv.ParseFloat(row[c], 64); err != nil {
-				return nil, fmt.Errorf("line %d, column %d: %q is not a number", i+2, c+1, row[c])
-			}
-		}
-		out = append(out, Row{MB: [2]float64{x[1], x[2]}, Variants: [2]int{int(x[3]), int(x[4])},
-			Accuracy: [2]float64{x[5], x[6]}, USD: x[7], Seconds: x[8] / 1000})
-	}
-	return out, nil
 }
 
 // SmallProblem returns the problem that OptiServe's tests set on [Small]: BPBA (the least time), BCPA (the least cost)
