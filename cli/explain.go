@@ -33,8 +33,8 @@ func explainCommand() *cobra.Command {
 		Long: `Rank the observations that drive a policy's decisions. Evaluation episodes are run; every component of every agent's
 action is attributed to what the agent saw (integrated gradients through the policy). The ranking is checked by shuffling
 each feature, in the recorded states and while the episodes run again. Where agents attend to neighbours, the weights are
-shown. Of a run the best checkpoint is used. Policies that see
-vectors can be explained, whoever learned them; those that see graphs, and spsa's, which see nothing, cannot.
+shown. Of a run the best checkpoint is used. Policies that see vectors can be explained, whoever learned them; those
+that see graphs, and spsa's, which see nothing, cannot.
 
 The folder given by --out (default: explain in the run's folder) gets explain.json, features.csv, decisions.csv,
 attention.csv, and the ranking and the attention weights as figures. Attention is compared with equal weights for all neighbours:

@@ -30,7 +30,7 @@ func (e *Env) UnmarshalBinary(b []byte) error { return state.Load(b, ID, e) }
 // fingerprint tells configurations apart.
 func fingerprint(c *Config) uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v", *c)
+	h.Write([]byte(state.Settings(c, Default())))
 	return h.Sum64()
 }
 

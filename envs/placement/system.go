@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
@@ -70,7 +71,7 @@ func NewSystem(c Config, w workload.Config) (*System, error) {
 		return nil, err
 	}
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v %+v %+v %v", s.config, s.functions, s.workflows, s.chances)
+	fmt.Fprintf(h, "%s %+v %+v %v", state.Settings(s.config, Default()), s.functions, s.workflows, s.chances)
 	s.fingerprint = h.Sum64()
 	return s, nil
 }

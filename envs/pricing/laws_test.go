@@ -4,10 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
-	"pgregory.net/rapid"
 )
 
 // Nothing is lost under any action: jobs, vGPUs and roles add up, one by one, in every pool and layout.

@@ -92,7 +92,7 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	h := fnv.New64a()
 	c.Work.Latencies, c.Work.Pods = "", "" // where the files are, not what they hold
 	c.Demand.Mean = o.cfg.Demand.Mean
-	fmt.Fprintf(h, "%s %+v %v", id, c, o.work)
+	fmt.Fprintf(h, "%s %s %v", id, state.Settings(c, Default()), o.work)
 	if c.Demand.Source == FromWorkload {
 		fmt.Fprintf(h, " %s %v", o.workload.Identity(), o.load.fixed)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/cached"
 )
@@ -196,7 +197,7 @@ func (c Config) serves(users *workload.UsersConfig) (float64, error) {
 	k := c
 	k.Windows, k.Warmup, k.Start, k.Users, k.Reward, k.Price, k.Features, k.LoadKnown, k.Initial = 0, 0, 0, nil, Reward{},
 		Price{}, "", false, nil
-	key := fmt.Sprintf("%d %s", capacityVersion, k.text())
+	key := fmt.Sprintf("%d %s", capacityVersion, state.Settings(k, Default()))
 	if users != nil {
 		u := *users
 		u.Count = 0

@@ -1,9 +1,7 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
@@ -271,22 +269,6 @@ func DefaultWorkload() workload.Config {
 	w := workload.Default()
 	w.Factor = DefaultFactor
 	return w
-}
-
-// text is all of the configuration. A key that has come later is left out where it is empty, so that states which were
-// saved before are still taken.
-func (c *Config) text() string {
-	s := fmt.Sprintf("%+v", *c)
-	if c.Generated.Shape == "" {
-		s = strings.Replace(s, " Shape:}", "}", 1)
-	}
-	if len(c.Sizes) == 0 {
-		s = strings.Replace(s, " Sizes:[]", "", 1)
-	}
-	if c.Reward.PerFunctions == 0 {
-		s = strings.Replace(s, " PerFunctions:0", "", 1)
-	}
-	return s
 }
 
 // Validate reports the first wrong field by its key and says what is expected.

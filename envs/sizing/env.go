@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/serve"
 	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -112,7 +113,7 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	}
 	e.dial = c.Reward.draw(0)
 	h, load := fnv.New64a(), source.Config()
-	fmt.Fprintf(h, "%s %s", c.text(), load.Identity())
+	fmt.Fprintf(h, "%s %s", state.Settings(c, Default()), load.Identity())
 	e.fingerprint = h.Sum64()
 	return e, nil
 }

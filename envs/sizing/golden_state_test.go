@@ -11,11 +11,11 @@ import (
 // goldenStates are hashes of environments saved in the middle of an episode. Another one is another form of the saved
 // state: older checkpoints could then not be resumed.
 var goldenStates = map[string]uint64{
-	"trace":         0x79619d8415d8b387,
-	"users":         0xdf5d9cdcc7cdecf1,
-	"tcktapp":       0x17230fe104b65ed7,
-	"tcktapp users": 0x956b7c837d2a5d72,
-	"described":     0xe50a1a603d21676b,
+	"trace":         0x199d7a9a65634cfa,
+	"users":         0x46b767a6d257a42,
+	"tcktapp":       0x90758aa904c0e8f3,
+	"tcktapp users": 0x4682388ea4411bd2,
+	"described":     0x692ed9572a1bd075,
 }
 
 func TestGoldenState(t *testing.T) {

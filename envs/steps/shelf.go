@@ -15,6 +15,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/frontier"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -219,10 +220,10 @@ func (s *shelf) fits(a *App) error {
 func sharedShelf(c EnvConfig, own *App, tpch []App) *shelf {
 	shelves.Lock()
 	defer shelves.Unlock()
-	key := fmt.Sprintf("%+v", c)
+	key := state.Settings(c, DefaultEnv())
 	if own != nil { // where a file lies does not matter, what it says does
 		c.Workflow = "own"
-		key = fmt.Sprintf("%+v %+v", c, *own)
+		key = state.Settings(c, DefaultEnv()) + state.Settings(own, App{})
 	}
 	if s := shelves.by[key].Value(); s != nil {
 		return s

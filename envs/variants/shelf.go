@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/internal/cached"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -187,7 +188,7 @@ func (s *shelf) fingerprint() uint64 {
 	if s.own != nil {
 		c.Workflow = s.own.fingerprint()
 	}
-	fmt.Fprintf(h, "%+v", c)
+	h.Write([]byte(state.Settings(c, DefaultEnv())))
 	return h.Sum64()
 }
 

@@ -1,0 +1,51 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// Settings is a configuration as text, by which states of other configurations are told: its JSON without the keys that
+// are at their defaults. A key that comes later leaves the text of a configuration without it as it is.
+func Settings(config, defaults any) string {
+	c, err := tree(config)
+	d, err2 := tree(defaults)
+	if err != nil || err2 != nil { // a number that JSON does not have
+		return fmt.Sprintf("%+v", config)
+	}
+	text, err := json.Marshal(changed(c, d))
+	if err != nil {
+		return fmt.Sprintf("%+v", config)
+	}
+	return string(text)
+}
+
+// tree is a value as JSON has it, numbers as they are written.
+func tree(x any) (out any, err error) {
+	text, err := json.Marshal(x)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	err = dec.Decode(&out)
+	return out, err
+}
+
+// changed leaves out the keys of x that are as in y.
+func changed(x, y any) any {
+	a, ok := x.(map[string]any)
+	b, both := y.(map[string]any)
+	if !ok || !both {
+		return x
+	}
+	out := map[string]any{}
+	for key, v := range a {
+		if w, there := b[key]; !there || !reflect.DeepEqual(v, w) {
+			out[key] = changed(v, w)
+		}
+	}
+	return out
+}
