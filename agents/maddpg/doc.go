@@ -15,11 +15,12 @@
 //   - memory.go and sampler.go are the replay buffer and its minibatches; build.go makes networks, optimisers and buffers,
 //     also for the update in which each agent has its own minibatch.
 //   - learner.go and acting.go act, learn and save; safe.go is the paper's safe exploration.
-//   - policy.go is the trained policy and its file; insight.go gives its derivatives and attention weights.
 //
 // Continuous actions are u = sigmoid(logit) in [0, 1], scaled to the bounds of the action space; critics and replay see
 // u. Discrete actions (choices) are Gumbel-softmax samples (Jang et al., 2017); illegal choices get a very negative
 // noise. The package supports one kind of agents with vector observations: [New] refuses graphs and several kinds.
+//
+// Not here: when updates are due and what a checkpoint holds (agents/offpolicy), the trained policy (agents/actor).
 //
 // Where FaaSConf's paper and code disagree, the default follows the paper and a switch follows the code. Attention is
 // the softmax of eq. 9; score: squared is the code's squared product. Every agent has its own weights; shared: true is

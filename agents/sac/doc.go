@@ -6,10 +6,11 @@
 // files:
 //
 //   - problem.go has the configuration, says which environments the package takes, and scales actions to their bounds.
-//   - build.go makes networks, optimisers and buffers; learner.go acts, learns, and keeps the replay.
-//   - policy.go is the trained policy, its file and its derivatives.
+//   - build.go makes networks, optimisers and buffers; learner.go acts, and keeps the replay.
 //
 // Several agents of a kind each have their own actor, critics and temperature, or share one set (shared). An agent's
 // critics see its own observation and action alone: for critics that see all agents take package maddpg. Agents that
 // are absent in a step are left out of the update. [New] refuses choices, graphs and several kinds of agents.
+//
+// Not here: when updates are due and what a checkpoint holds (agents/offpolicy), the trained policy (agents/actor).
 package sac

@@ -1,5 +1,5 @@
 // Package onnx writes trained policies as ONNX models (operators of version 18, format of version 10), which
-// onnxruntime and others run without Stoker. [Write] takes all that it needs from a bundle: the agent's description,
+// onnxruntime and others run without Stoker. [Write] takes all that it needs from a bundle: the policy's description,
 // the weights, the spec, and for the sizing environments the ranges of their configuration.
 //
 // A model does what the policy does when a deterministic action is asked for: statistics of observations and their
@@ -15,12 +15,13 @@
 // numbers from 0, in float32 as everywhere. Scores are the network's, of each choice; of continuous actions they are
 // the action as the environment takes it, before it is rounded and converted to the platform's units.
 //
-//	policy.go                   from bundle to model; inputs, outputs; the table of agents
-//	actorcritic.go, firm.go     ppo, simppo, sac, spsa, maddpg, firm
-//	actions.go                  choices by scores; bounds, rounding and units of continuous actions
-//	graph.go                    choices within graphs, one after another, and their networks
-//	builder.go                  operators, constants, and the networks over vectors
-//	inputs.go                   observations as inputs, for programs that run a model
+//	policy.go     from bundle to model; inputs, outputs
+//	actor.go      the networks and heads that a description of package actor names, whoever learned
+//	firm.go       firm's rule around one
+//	actions.go    choices by scores; bounds, rounding and units of continuous actions
+//	graph.go      choices within graphs, one after another, and their networks
+//	builder.go    operators, constants, and the networks over vectors
+//	inputs.go     observations as inputs, for programs that run a model
 //
 // What is not here: running a model (package onnxtest does, for tests), other formats, and which policy is exported
 // with what (packages bundle and export).
