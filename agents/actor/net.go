@@ -325,6 +325,9 @@ func (n *norm) apply(agent int, row []float32) {
 // One with weights per agent, and one that controls all agents, belong to the agents they were trained for.
 func (k *Kind) Placed(on *envs.Kind) (nets.Arch, error) {
 	arch, n := k.Network.Arch, on.Agents
+	if arch == nil {
+		return nil, fmt.Errorf("head %q has no network, want one where there are several kinds of agents", k.Head)
+	}
 	trained := arch.AgentCount()
 	obs, act := k.widths(on)
 	in := arch.Inputs()

@@ -196,3 +196,15 @@ func TestHeldRefuses(t *testing.T) {
 		}
 	}
 }
+
+// An action can be held by the only kind of agents alone.
+func TestHeldBesideOthersRefused(t *testing.T) {
+	kind := envs.Kind{Name: "one", Agents: 1, Observation: envs.NewBox(1, 0, 1), Action: envs.NewBox(1, 0, 1)}
+	spec := &envs.Spec{ID: "test/Held-v1", Kinds: []envs.Kind{kind, kind}}
+	spec.Kinds[1].Name = "other"
+	held := actor.Part{Kind: actor.Kind{Head: actor.Held}, Held: []float32{0.5}}
+	_, err := actor.Source{Agent: "test", Spec: spec}.Policy(held, held)
+	if err == nil || !strings.Contains(err.Error(), "has no network") {
+		t.Errorf("two kinds that hold an action: %v", err)
+	}
+}
