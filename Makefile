@@ -52,10 +52,10 @@ bench: build ## every measurement that the binary can make by itself, beside the
 	bin/stoker bench --beside docs/results/speed/recorded.jsonl
 
 verify: ## all long proofs, or those of NAME=…; NAME=list lists them
-	$(PLAIN) $(GO) run ./internal/proof/verify $(NAME)
+	$(PLAIN) $(GO) run ./tools/proof/verify $(NAME)
 
 verify-status: ## which kept results still describe the code, by short runs (two minutes)
-	$(PLAIN) $(GO) run ./internal/proof/verify status
+	$(PLAIN) $(GO) run ./tools/proof/verify status
 
 lint: lint-go lint-torch ## gofmt, vet, staticcheck, golangci-lint, with and without libtorch
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var long = flag.Bool("long", false, "run every package's tests under the race detector and cgo's pointer checks (an hour, "+

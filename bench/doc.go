@@ -2,5 +2,5 @@
 // files. Each measurement is one line of JSON that names machine, engine, kernels and threads, so that results of
 // different machines stay distinguishable. [Peers] runs other programs in turn with ours and compares.
 //
-// Whether results meet the project's bounds is decided by this package's tests and internal/proof.
+// Whether results meet the project's bounds is decided by this package's tests and tools/proof.
 package bench

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
-// measured names the folder with the measurements of a peer's script. The proofs of internal/proof set it.
+// measured names the folder with the measurements of a peer's script. The proofs of tools/proof set it.
 var measured = flag.String("measured", "", "folder of new measurements, of which claims, tables and figures are made")
 
 // kept is the folder of the measurements that the documentation shows.

@@ -19,9 +19,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	pb "github.com/stoker-rl/stoker/serving/inference"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // What stoker serve holds, resident, while a stranger attacks it, and how many of 20 honest requests are answered

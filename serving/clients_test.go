@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // python is a Python that has a module, named by the variable CLIENTS; without one the test is skipped.

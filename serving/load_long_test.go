@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // stoker is the workbench's binary: what the variable STOKER names, or built now.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/serving"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // prometheus starts Prometheus on a server's metrics.

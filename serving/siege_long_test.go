@@ -22,8 +22,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stoker-rl/stoker/internal/chart"
-	"github.com/stoker-rl/stoker/internal/proof"
 	pb "github.com/stoker-rl/stoker/serving/inference"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var siege = flag.Duration("siege", time.Hour, "length of the long test with hostile clients")

@@ -23,10 +23,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	pb "github.com/stoker-rl/stoker/serving/inference"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // damaged is a run that was killed when it had logged beyond its last checkpoint, to be damaged, and how it ends

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Runs that are trained side by side leave the bytes that each leaves alone, whatever the number at a time.

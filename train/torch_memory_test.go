@@ -20,9 +20,9 @@ import (
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/chart"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/torch"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // memory is what the process held after a number of updates: bytes, but for the tensors.

@@ -14,7 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Against CleanRL's own script, in turn (with real-time priority where the machine is not idle):

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // learned runs an update n times on its minibatch and returns the parameters of actor and critic.

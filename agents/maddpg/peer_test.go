@@ -13,10 +13,10 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var (

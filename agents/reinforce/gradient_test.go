@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // collector is a learner that never updates: it collects batches of trajectories, whose gradients tests look at.

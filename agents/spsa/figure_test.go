@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/internal/chart"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // shown are the windows in a figure: all of the first ones, then fewer and fewer, evenly on a logarithmic axis.

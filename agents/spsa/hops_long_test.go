@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Windows of a search in the full simulator, and of a grid point's episode.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // optimum solves the market's first-order conditions

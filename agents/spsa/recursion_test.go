@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // On a quadratic the estimate's expectation is the slope, so the mean of many searches follows exact gradient ascent:

@@ -11,7 +11,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // gymnasium names the environment variable that holds the file of a whole recording, as testdata/record.py FILE writes

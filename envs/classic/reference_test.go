@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // readRows reads a file of testdata/record.py.

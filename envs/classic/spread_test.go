@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Returns on both scales under policies whose returns are known: three agents, 25 steps. The values were measured with

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // recordedFile names the environment variable with the file of a longer recording by testdata/record.py; without it

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/workflow"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var long = flag.Bool("long", false, "1,000 applications of up to a million configurations each")

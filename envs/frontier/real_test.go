@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/workflow"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/internal/realdata"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // apps are PRCP's applications 1 to 4 (pacslab/SLApp-PerfCost-MdlOpt).

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/internal/realdata"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // offered is the load of an episode as its requests make it: what they do at amount 1, over what the bottleneck's

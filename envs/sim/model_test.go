@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // world is a random simulation under random commands, with what must be known of each request from outside.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var long = flag.Bool("long", false, "run the long proofs")

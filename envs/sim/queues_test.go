@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // quantities that theory knows of a queue, and how a meter shows them. Waits and probabilities are of requests that

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // users is a closed loop: each thinks, asks, and thinks again, as package workload has them do.

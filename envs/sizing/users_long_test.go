@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var (

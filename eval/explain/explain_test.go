@@ -18,9 +18,9 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // linear scores the two choices of CartPole by ±w·x.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var long = flag.Bool("long", false, "try every form of every learner, on 10,000 random observations each (minutes)")

@@ -12,12 +12,12 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // A decision through package policy takes at most three tenths of a call of onnxruntime from Python, on one thread, in

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval/profiles"
 	"github.com/stoker-rl/stoker/eval/table"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/internal/realdata"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // published is what SLApp says about a workflow: its own predictions, and their accuracies in percent.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/profiles"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // many are two functions with knees at 14 sizes, 12 runs each, which vary by a few percent.

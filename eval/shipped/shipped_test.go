@@ -17,8 +17,8 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/tools/proof"
 	"github.com/stoker-rl/stoker/train"
 )
 

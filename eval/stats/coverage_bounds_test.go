@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // bounded is a metric with bounds: scores are of(z), where z is normal about centre.

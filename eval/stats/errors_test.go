@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Holm's correction computed by hand: the smallest of k p values is multiplied by k, the next by k − 1, …; each is at

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 func power(t *testing.T, p Plan, trials int) float64 {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // recorded is testdata/rliable.json, which testdata/record_rliable.py makes with rliable itself.

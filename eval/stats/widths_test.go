@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // unpaired is the width of Welch's interval of the difference of two independent means: the interval to report if the

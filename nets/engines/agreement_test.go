@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // scenarios are the whole table: every architecture, mix, score, head, norm and loss.

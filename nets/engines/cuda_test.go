@@ -9,8 +9,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // device is where libtorch is held against the native engine: CUDA graphs are off in a process with

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/netstest"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Every engine of this binary has the gradients of finite differences, of every layer and every loss.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/enginestest"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // recording is testdata/adam.json: PyTorch's parameters and moments for the gradients of testdata/adam.py.

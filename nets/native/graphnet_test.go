@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/netstest"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 func mustGraph(t testing.TB, e nets.Engine, c netstest.GraphCase, seed uint64) *netstest.GraphSubject {

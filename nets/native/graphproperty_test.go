@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/netstest"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // reordered is a batch of one graph with permuted nodes: node i of kind k becomes node place[k][i].

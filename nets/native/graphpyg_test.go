@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Embeddings, scores, value and the gradient w.r.t. every parameter agree with PyTorch Geometric's from the same

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/envs/deeprm"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var peer = flag.String("peer", "", "command that runs DeepRM's own environment, to compare the pace with: 'python3 ../../../envs/deeprm/testdata/steps.py CHECKOUT'")

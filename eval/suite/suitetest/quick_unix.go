@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // Quick claims that the quick suite takes under two minutes of a core and, where files is not 0, that it leaves more

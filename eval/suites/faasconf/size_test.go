@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var long = flag.Bool("long", false, "the size of the short run that tells whether the kept result is fresh")

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // ulps is the distance from x to want in units in the last place of a float32 of want's size.

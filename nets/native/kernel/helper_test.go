@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // assemblies are the assembly sets that this CPU can run.

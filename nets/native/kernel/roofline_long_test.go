@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var long = flag.Bool("long", false, "measure every kernel against the machine's limits (a minute on an idle machine)")

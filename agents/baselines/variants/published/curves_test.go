@@ -9,8 +9,8 @@ import (
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/internal/realdata"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // All points of PRCP's curves come out: response time, cost, configuration and iterations.

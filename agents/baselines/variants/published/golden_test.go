@@ -12,8 +12,8 @@ import (
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
-	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/internal/realdata"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 func compile(t testing.TB, app variants.App) *variants.Model {

@@ -1,4 +1,4 @@
-// Command verify runs the long proofs of the table in internal/proof. From the repository's root:
+// Command verify runs the long proofs of the table in tools/proof. From the repository's root:
 //
 //	verify               runs all proofs; a failure doesn't stop the others
 //	verify NAME…         runs the named ones
@@ -27,8 +27,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/stoker-rl/stoker/internal/proof"
-	"github.com/stoker-rl/stoker/internal/proof/pages"
+	"github.com/stoker-rl/stoker/tools/proof"
+	"github.com/stoker-rl/stoker/tools/proof/pages"
 )
 
 const results = "docs/results"

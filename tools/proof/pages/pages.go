@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // part is a proof with its kept result.

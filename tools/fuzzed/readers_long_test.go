@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 var (

@@ -301,7 +301,7 @@ func robustness() []Proof {
 		{
 			Name: "fuzz", Kind: Robustness, Subject: "runs", Minutes: 180,
 			Claims: "Every reader fuzzed for five minutes: nothing panics, hangs or accepts what it must refuse.",
-			Steps:  []Step{goTest("./internal/fuzzed", "Readers", "-long")},
+			Steps:  []Step{goTest("./tools/fuzzed", "Readers", "-long")},
 			Short:  []string{"fuzz"},
 		},
 		{

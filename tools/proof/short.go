@@ -96,7 +96,7 @@ func Shorts() []Short {
 	pass("onnx", "./policy/onnx", "Sound|Refuses|EveryActor|Agrees")
 	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|ThreadsChangeNothing|StoppedInEvaluation")
 	pass("damage", "./train", "DamagedRun")
-	pass("fuzz", "./internal/fuzzed", "Targets")
+	pass("fuzz", "./tools/fuzzed", "Targets")
 	return shorts
 }
 

@@ -15,7 +15,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // shortRuns runs short runs in parallel, each at most once, as many at a time as there are processors.

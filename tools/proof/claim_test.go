@@ -22,7 +22,7 @@ func TestClaim(t *testing.T) {
 	t.Setenv(Folder, dir)
 	want := Row{
 		Topic: "numerics", Claim: "two and two", Bound: "4", Measured: "4", Holds: true,
-		Command: "go test ./internal/proof -run '^TestClaim$'",
+		Command: "go test ./tools/proof -run '^TestClaim$'",
 	}
 	given := want
 	given.Command = ""

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/internal/chart"
-	"github.com/stoker-rl/stoker/internal/proof"
-	"github.com/stoker-rl/stoker/internal/proof/pages"
+	"github.com/stoker-rl/stoker/tools/proof"
+	"github.com/stoker-rl/stoker/tools/proof/pages"
 )
 
 // folders holds the folders of one proof or short run, and the values of the variables in its steps.
