@@ -31,7 +31,28 @@ func tree(x any) (out any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	err = dec.Decode(&out)
-	return out, err
+	return orNull(out), err
+}
+
+// orNull makes null of what is empty: a list that a file gave may be empty where a default has none.
+func orNull(x any) any {
+	switch x := x.(type) {
+	case []any:
+		if len(x) == 0 {
+			return nil
+		}
+		for i := range x {
+			x[i] = orNull(x[i])
+		}
+	case map[string]any:
+		if len(x) == 0 {
+			return nil
+		}
+		for key := range x {
+			x[key] = orNull(x[key])
+		}
+	}
+	return x
 }
 
 // changed leaves out the keys of x that are as in y.

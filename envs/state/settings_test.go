@@ -23,6 +23,8 @@ func TestSettings(t *testing.T) {
 	list.In.B = []float64{2, 4}
 	number.In.A = math.Nextafter(1, 2)
 	none.In.B = nil
+	empty := none
+	empty.In.B = []float64{}
 	endless := d
 	endless.In.A = math.Inf(1)
 	for _, c := range []struct {
@@ -30,6 +32,7 @@ func TestSettings(t *testing.T) {
 		want   string
 	}{
 		{same, "{}"}, {list, `{"in":{"b":[2,4]}}`}, {number, `{"in":{"a":1.0000000000000002}}`}, {none, `{"in":{"b":null}}`},
+		{empty, `{"in":{"b":null}}`},
 		{endless, "{Name:x In:{A:+Inf B:[2 3]}}"},
 	} {
 		if got := state.Settings(c.config, d); got != c.want {
