@@ -7,8 +7,8 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -133,8 +133,8 @@ func scope(a, b Scored) string {
 func (s *Scored) OneCheckpoint() bool { return s.Kind == catalog.Learned && len(s.Scores) == 1 }
 
 // Interval is the difference with its interval.
-func (c *Comparison) Interval() table.Estimate {
-	return table.Estimate{At: float64(c.Difference), Low: float64(c.Lo), High: float64(c.Hi)}
+func (c *Comparison) Interval() report.Estimate {
+	return report.Estimate{At: float64(c.Difference), Low: float64(c.Lo), High: float64(c.Hi)}
 }
 
 // Verdict is on a against b: better where a keeps the constraint at least as well and the objective is better, worse

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -220,7 +220,7 @@ func (p *painter) scatter() ([]string, error) {
 		p.seedMarks(panel, i, p.bySeed(i, mx.Name), p.bySeed(i, my.Name))
 		panel.Cross(p.styles[i], x.onAxis(), y.onAxis())
 	}
-	if err := table.WriteFile(p.dir, "scatter.csv", rows); err != nil {
+	if err := report.WriteFile(p.dir, "scatter.csv", rows); err != nil {
 		return nil, err
 	}
 	f := chart.Figure{
@@ -267,7 +267,7 @@ func (p *painter) intervals() ([]string, error) {
 	for k, m := range p.s.Metrics {
 		level(f, p.s.Plots.Levels, m, f.Panels[k].LevelX)
 	}
-	if err := table.WriteFile(p.dir, "intervals.csv", rows); err != nil {
+	if err := report.WriteFile(p.dir, "intervals.csv", rows); err != nil {
 		return nil, err
 	}
 	return p.finish(f, "intervals")
@@ -316,5 +316,5 @@ func (p *painter) improvement() ([]string, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	return files, table.WriteFile(p.dir, "improvement.csv", rows)
+	return files, report.WriteFile(p.dir, "improvement.csv", rows)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
@@ -170,8 +170,8 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 		for i, b := range lines {
 			e := p.entry(b, chart.Styles(i))
 			for j, x := range b.x {
-				rows = append(rows, []string{b.group, m, table.Exact(x), table.Exact(b.mid[j]), table.Exact(b.lo[j]),
-					table.Exact(b.hi[j]), fmt.Sprint(b.runs)})
+				rows = append(rows, []string{b.group, m, report.Exact(x), report.Exact(b.mid[j]), report.Exact(b.lo[j]),
+					report.Exact(b.hi[j]), fmt.Sprint(b.runs)})
 				b.x[j] = x / div
 			}
 			if e.Band {
@@ -188,8 +188,8 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 		}
 	}
 	err := errors.Join(
-		table.WriteFile(p.Out, p.Name+".csv", curveRows(all)),
-		table.WriteFile(p.Out, p.Name+"_bands.csv", rows))
+		report.WriteFile(p.Out, p.Name+".csv", curveRows(all)),
+		report.WriteFile(p.Out, p.Name+"_bands.csv", rows))
 	if err != nil {
 		return nil, err
 	}

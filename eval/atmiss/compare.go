@@ -21,8 +21,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -240,24 +240,24 @@ func (b *bootstrap) interval(point float64, draws []float64) stats.Interval {
 }
 
 // Curves is the table of all settings: the data of a plot of price against misses.
-func (r *Result) Curves(name, unit string) *table.Table {
-	t := &table.Table{Name: name, Title: "Misses and cost of each method at each setting", Columns: []table.Column{
+func (r *Result) Curves(name, unit string) *report.Table {
+	t := &report.Table{Name: name, Title: "Misses and cost of each method at each setting", Columns: []report.Column{
 		{Name: "method"}, {Name: "setting"}, {Name: "value"}, {Name: "missed", Unit: "1"}, {Name: "cost", Unit: unit}}}
 	for _, o := range r.Outcomes {
-		t.Rows = append(t.Rows, []any{o.Method, o.Setting, o.Value, table.Of(o.Missed), table.Of(o.Cost)})
+		t.Rows = append(t.Rows, []any{o.Method, o.Setting, o.Value, report.Of(o.Missed), report.Of(o.Cost)})
 	}
 	return t
 }
 
 // Table is the table of the costs at equal misses.
-func (r *Result) Table(name, unit string) *table.Table {
-	t := &table.Table{Name: name, Title: fmt.Sprintf("Cost at equal misses, %d requests", r.Requests),
-		Columns: []table.Column{{Name: "missed", Unit: "%"}, {Name: "method"}, {Name: "cost", Unit: unit},
+func (r *Result) Table(name, unit string) *report.Table {
+	t := &report.Table{Name: name, Title: fmt.Sprintf("Cost at equal misses, %d requests", r.Requests),
+		Columns: []report.Column{{Name: "missed", Unit: "%"}, {Name: "method"}, {Name: "cost", Unit: unit},
 			{Name: "below " + r.Reference, Unit: "%"}}}
 	for _, x := range r.Readings {
 		below := x.Below
 		below.Point, below.Low, below.High = 100*below.Point, 100*below.Low, 100*below.High
-		t.Rows = append(t.Rows, []any{100 * x.Level, x.Method, table.Of(x.Cost), table.Of(below)})
+		t.Rows = append(t.Rows, []any{100 * x.Level, x.Method, report.Of(x.Cost), report.Of(below)})
 	}
 	return t
 }
@@ -276,9 +276,9 @@ func (r *Result) Markdown() string {
 			methods = append(methods, x.Method)
 		}
 		text := "never"
-		if table.Finite(x.Cost.Point) {
+		if report.Finite(x.Cost.Point) {
 			text = fmt.Sprintf("%.4g", x.Cost.Point)
-			if table.Finite(x.Below.Point) && x.Method != r.Reference {
+			if report.Finite(x.Below.Point) && x.Method != r.Reference {
 				text += fmt.Sprintf(" (%+.1f %% [%+.1f, %+.1f])", -100*x.Below.Point, -100*x.Below.High, -100*x.Below.Low)
 			}
 		}
@@ -296,6 +296,6 @@ func (r *Result) Markdown() string {
 		rows = append(rows, row)
 	}
 	var b strings.Builder
-	table.Markdown(&b, rows)
+	report.Markdown(&b, rows)
 	return b.String()
 }

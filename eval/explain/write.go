@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -33,7 +33,7 @@ func Write(dir string, e *Explanation) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	b, err := table.JSON(e)
+	b, err := report.JSON(e)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func Write(dir string, e *Explanation) ([]string, error) {
 		name string
 		rows [][]string
 	}{{FeaturesFile, e.featureRows()}, {DecisionsFile, e.decisionRows()}, {AttentionFile, e.attentionRows()}} {
-		if err := table.WriteFile(dir, t.name, t.rows); err != nil {
+		if err := report.WriteFile(dir, t.name, t.rows); err != nil {
 			return nil, err
 		}
 		if len(t.rows) > 1 {
@@ -132,7 +132,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		}
 		rows = append(rows, row)
 	}
-	b.WriteString(table.Columns(rows, false))
+	b.WriteString(report.Columns(rows, false))
 	fmt.Fprintf(&b, "Integrated gradients leave %.1f %% unexplained (numerical error); "+
 		"rank correlation with the effect of shuffling: %.2f (Spearman).\n", 100*e.Unexplained, e.Agreement)
 	b.WriteString("\nEach decision, its largest shares, and whether it rises (↑) or falls (↓) as the feature rises\n")
@@ -151,7 +151,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		}
 		rows = append(rows, []string{e.agent(d.Agent), d.Component, strings.Join(parts, ", ")})
 	}
-	b.WriteString(table.Columns(rows, false))
+	b.WriteString(report.Columns(rows, false))
 	e.attentionText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -268,9 +268,9 @@ func (e *Explanation) attentionText(b *strings.Builder) {
 	b.WriteString("\nAttention: the mean weight that each (row) gives to its neighbours in the graph (columns); others get " +
 		"none\n")
 	if e.Agents <= widest {
-		b.WriteString(table.Columns(e.attentionMatrix(), false))
+		b.WriteString(report.Columns(e.attentionMatrix(), false))
 	} else {
-		b.WriteString(table.Columns(e.attentionLines(), false))
+		b.WriteString(report.Columns(e.attentionLines(), false))
 	}
 	a := e.Attending
 	if a.Agents == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -60,13 +60,13 @@ func (b *Board) Text() string {
 	}
 	head = append(head, "seeds", "mean", "IQM", "low", "high", "last", "runs")
 	rows := [][]string{head}
-	var all []table.Estimate
+	var all []report.Estimate
 	for _, a := range b.Arms {
 		if a.Seeds > 0 {
-			all = append(all, table.Estimate{At: float64(a.Mean), Low: float64(a.Low), High: float64(a.High)})
+			all = append(all, report.Estimate{At: float64(a.Mean), Low: float64(a.Low), High: float64(a.High)})
 		}
 	}
-	f := table.Fit(all, 0, false)
+	f := report.Fit(all, 0, false)
 	for _, a := range b.Arms {
 		row := []string{"–"}
 		if a.Rank > 0 {
@@ -80,7 +80,7 @@ func (b *Board) Text() string {
 		rows = append(rows, row)
 	}
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n%s", b.heading(), table.Columns(rows, true))
+	fmt.Fprintf(&t, "%s\n\n%s", b.heading(), report.Columns(rows, true))
 	for _, line := range b.unfinished() {
 		fmt.Fprintf(&t, "\n%s", line)
 	}
@@ -139,11 +139,11 @@ func (b *Board) Write(dir string) ([]string, error) {
 	if err := os.MkdirAll(effects, 0o777); err != nil {
 		return nil, err
 	}
-	text, err := table.JSON(b)
+	text, err := report.JSON(b)
 	if err == nil {
 		err = durable.WriteFile(durable.OS{}, filepath.Join(dir, JSONFile), text)
 	}
-	if err = errors.Join(err, table.WriteFile(dir, CSVFile, b.rows())); err != nil {
+	if err = errors.Join(err, report.WriteFile(dir, CSVFile, b.rows())); err != nil {
 		return nil, err
 	}
 	var out []string
@@ -177,7 +177,7 @@ func (b *Board) rows() [][]string {
 		}
 		row = append(row, b.Metric.Name, fmt.Sprint(a.Seeds), fmt.Sprint(failed))
 		for _, x := range []float64{float64(a.Mean), float64(a.IQM), float64(a.Low), float64(a.High), float64(a.LastMean)} {
-			row = append(row, table.Exact(x))
+			row = append(row, report.Exact(x))
 		}
 		rows = append(rows, row)
 	}

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
@@ -28,13 +28,13 @@ func Write(dir string, r *Result) ([]string, error) {
 	}
 	points, levels := r.Rows()
 	files := []string{"frontier.json", "frontier_points.csv", "frontier_levels.csv"}
-	if err := table.WriteFile(dir, files[1], points); err != nil {
+	if err := report.WriteFile(dir, files[1], points); err != nil {
 		return nil, err
 	}
-	if err := table.WriteFile(dir, files[2], levels); err != nil {
+	if err := report.WriteFile(dir, files[2], levels); err != nil {
 		return nil, err
 	}
-	b, err := table.JSON(r)
+	b, err := report.JSON(r)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +60,16 @@ func (r *Result) Rows() (points, levels [][]string) {
 		"ratio_hi", "reached"}}
 	for _, l := range r.Levels {
 		row := append([]string{l.Family, exact(l.Level)}, cells(l.Price)...)
-		levels = append(levels, append(append(row, cells(l.Ratio)...), table.Exact(l.Reached)))
+		levels = append(levels, append(append(row, cells(l.Ratio)...), report.Exact(l.Reached)))
 	}
 	return points, levels
 }
 
-func exact(x table.Number) string {
+func exact(x report.Number) string {
 	if math.IsNaN(float64(x)) {
 		return ""
 	}
-	return table.Exact(float64(x))
+	return report.Exact(float64(x))
 }
 
 // Families are the families' names in their order.
@@ -247,10 +247,10 @@ func WritePanels(dir string, results []Named, columns int, limit float64) ([]str
 		}
 	}
 	files := []string{"frontiers_points.csv", "frontiers_levels.csv"}
-	if err := table.WriteFile(dir, files[0], points); err != nil {
+	if err := report.WriteFile(dir, files[0], points); err != nil {
 		return nil, err
 	}
-	if err := table.WriteFile(dir, files[1], levels); err != nil {
+	if err := report.WriteFile(dir, files[1], levels); err != nil {
 		return nil, err
 	}
 	drawn, err := panels(results, columns, limit).Save(dir, "frontiers")

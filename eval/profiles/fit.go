@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -224,7 +224,7 @@ func Text(r *Result) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	fmt.Fprintf(&b, "\nRelative error of the mean time, each size of each function once: mean %s, 80th percentile %s, most %s;\n"+
 		"the exponential law by plain least squares (OptiServe, eq. 3.1): %s, %s, %s.\n", percent(r.Error.MAPE),
 		percent(r.Error.P80), percent(r.Error.Max), percent(r.Published.MAPE), percent(r.Published.P80),
@@ -241,7 +241,7 @@ func Text(r *Result) string {
 func list(x []float64) string {
 	text := make([]string, len(x))
 	for i, v := range x {
-		text[i] = table.Plain(v)
+		text[i] = report.Plain(v)
 	}
 	return strings.Join(text, ", ")
 }
@@ -266,7 +266,7 @@ func Write(dir string, r *Result) ([]string, error) {
 		for _, s := range f.Sizes {
 			row := []string{f.Name}
 			for _, v := range []float64{s.MB, float64(s.Runs), s.Mean, s.Median, s.SD, s.Predicted, s.Error, s.Published} {
-				row = append(row, table.Exact(v))
+				row = append(row, report.Exact(v))
 			}
 			sizes = append(sizes, row)
 		}
@@ -275,13 +275,13 @@ func Write(dir string, r *Result) ([]string, error) {
 		}
 	}
 	files := []string{"profile.json", "profile_sizes.csv", "profile_laws.csv"}
-	if err := table.WriteFile(dir, files[1], sizes); err != nil {
+	if err := report.WriteFile(dir, files[1], sizes); err != nil {
 		return nil, err
 	}
-	if err := table.WriteFile(dir, files[2], laws); err != nil {
+	if err := report.WriteFile(dir, files[2], laws); err != nil {
 		return nil, err
 	}
-	b, err := table.JSON(r)
+	b, err := report.JSON(r)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func exact(x eval.Number) string {
 	if math.IsNaN(float64(x)) {
 		return ""
 	}
-	return table.Exact(float64(x))
+	return report.Exact(float64(x))
 }
 
 // laws draws each function's means with one standard deviation of a run, the chosen law and the published one.

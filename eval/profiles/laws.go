@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -171,7 +171,7 @@ func LawsText(r *LawsResult) string {
 			x    float64
 		}{{"work", f.Law.Work}, {"parallel", f.Law.Parallel}, {"overhead", f.Law.Overhead}, {"crowding", f.Law.Crowding},
 			{"cv", f.Law.CV}} {
-			text := table.Plain(v.x)
+			text := report.Plain(v.x)
 			if slices.Contains(f.untold(), v.name) {
 				text += "?"
 			}
@@ -180,7 +180,7 @@ func LawsText(r *LawsResult) string {
 		rows = append(rows, append(row, percent(f.Error), percent(f.LeftOut)))
 	}
 	var b strings.Builder
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	b.WriteString("\nerror: mean relative error of the mean times, each setting (CPU limit and load) once, at the number of requests\n" +
 		"that it had in an instance; left out: where the law was fitted to the other settings. ?: not told by the measurements.\n" +
 		"work in core-seconds; parallel, overhead and crowding in cores.\n")
@@ -201,7 +201,7 @@ func (r *LawsResult) questions() string {
 	for _, f := range r.Functions {
 		for _, u := range f.Untold {
 			text := fmt.Sprintf("%s is not told by these measurements: %s. Taken: %s.\n  To know it, measure %s.\n",
-				u.Parameter, u.Why, table.Plain(u.Taken), u.Measure)
+				u.Parameter, u.Why, report.Plain(u.Taken), u.Measure)
 			if of[text] == nil {
 				order = append(order, text)
 			}
@@ -227,15 +227,15 @@ func WriteLaws(dir string, r *LawsResult) ([]string, error) {
 	settings := [][]string{{"function", "cpu", "inside", "rows", "measured_s", "predicted_s", "error"}}
 	for _, f := range r.Functions {
 		for _, s := range f.Settings {
-			settings = append(settings, []string{f.Name, table.Exact(s.CPU), table.Exact(s.Inside), strconv.Itoa(s.Rows),
-				table.Exact(s.Measured), table.Exact(s.Predicted), table.Exact(s.Predicted/s.Measured - 1)})
+			settings = append(settings, []string{f.Name, report.Exact(s.CPU), report.Exact(s.Inside), strconv.Itoa(s.Rows),
+				report.Exact(s.Measured), report.Exact(s.Predicted), report.Exact(s.Predicted/s.Measured - 1)})
 		}
 	}
 	files := []string{"laws.yaml", "laws.json", "laws_settings.csv"}
-	if err := table.WriteFile(dir, files[2], settings); err != nil {
+	if err := report.WriteFile(dir, files[2], settings); err != nil {
 		return nil, err
 	}
-	b, err := table.JSON(r)
+	b, err := report.JSON(r)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/online"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -60,10 +60,10 @@ func (r *Result) Iterations() []Iteration {
 }
 
 // IterationsTable is [Result.Iterations] of some results as a table.
-func IterationsTable(results ...*Result) table.Table {
-	t := table.Table{
+func IterationsTable(results ...*Result) report.Table {
+	t := report.Table{
 		Name: "iterations", Title: "Window by window, means over the repetitions",
-		Columns: []table.Column{
+		Columns: []report.Column{
 			{Name: "method"}, {Name: "window"}, {Name: "price", Unit: "USD/h"}, {Name: "latency", Unit: "s"},
 			{Name: "latency_p95", Unit: "s"}, {Name: "successes", Unit: "requests"}, {Name: "failed", Unit: "requests"},
 			{Name: "violated", Unit: "repetitions"}, {Name: "safe", Unit: "repetitions"}, {Name: "repetitions"},
@@ -102,7 +102,7 @@ func Text(r *Result) string {
 		rows = append(rows, []string{fmt.Sprint(w + 1), fmt.Sprintf("%.3f", i.Price), fmt.Sprintf("%.2f", i.Latency),
 			fmt.Sprintf("%.2f", i.P95), fmt.Sprintf("%.1f", i.Successes), qos, by})
 	}
-	text := table.Columns(rows, true) + "\n"
+	text := report.Columns(rows, true) + "\n"
 	text += fmt.Sprintf("%.0f %% of the search's %d windows missed the thresholds.\n", 100*r.Search.Violated, r.Search.Windows)
 	switch {
 	case r.Found == 0:
@@ -133,15 +133,15 @@ func Comparison(results ...*Result) string {
 		}
 		rows = append(rows, line)
 	}
-	return table.Columns(rows, true)
+	return report.Columns(rows, true)
 }
 
 // Windows is a table of every window of some results: those of the searches, and those in which the best was measured
 // again.
-func Windows(results ...*Result) table.Table {
-	t := table.Table{
+func Windows(results ...*Result) report.Table {
+	t := report.Table{
 		Name: "windows", Title: "Every window",
-		Columns: []table.Column{
+		Columns: []report.Column{
 			{Name: "method"}, {Name: "workflow"}, {Name: "users"}, {Name: "repetition"}, {Name: "phase"}, {Name: "window"},
 			{Name: "seed"}, {Name: "by"}, {Name: "price", Unit: "USD/h"}, {Name: "latency", Unit: "s"},
 			{Name: "latency_p95", Unit: "s"}, {Name: "success", Unit: "share"}, {Name: "successes", Unit: "requests"},
@@ -176,12 +176,12 @@ func one(b bool) int {
 const none = "X"
 
 // Methods is a table with a line for each result: the best as it was seen, and as it was measured again.
-func Methods(results ...*Result) table.Table {
-	t := table.Table{
+func Methods(results ...*Result) report.Table {
+	t := report.Table{
 		Name: "methods", Title: "The cheapest feasible configuration of each method",
 		Note: fmt.Sprintf("%s: no window kept the thresholds. Seen: means over the repetitions that found one. Again: the "+
 			"same configurations in fresh windows.", none),
-		Columns: []table.Column{
+		Columns: []report.Column{
 			{Name: "method"}, {Name: "workflow"}, {Name: "users"}, {Name: "found", Unit: "repetitions"},
 			{Name: "price", Unit: "USD/h"}, {Name: "latency seen", Unit: "s"}, {Name: "latency again", Unit: "s"},
 			{Name: "violated again", Unit: "share of windows"}, {Name: "violated in the search", Unit: "share of windows"},
@@ -257,11 +257,11 @@ func Save(dir, title string, qos sizing.QoS, results ...*Result) ([]string, erro
 		out = append(out, name)
 		return durable.WriteFile(durable.OS{}, filepath.Join(dir, name), text)
 	}
-	text, err := table.JSON(results)
+	text, err := report.JSON(results)
 	if err := write("search.json", text, err); err != nil {
 		return nil, err
 	}
-	for _, t := range []table.Table{Windows(results...), IterationsTable(results...), Methods(results...)} {
+	for _, t := range []report.Table{Windows(results...), IterationsTable(results...), Methods(results...)} {
 		text, err := t.CSV()
 		if err := write(t.Name+".csv", text, err); err != nil {
 			return nil, err

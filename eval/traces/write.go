@@ -13,7 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -187,7 +187,7 @@ func Write(dir string, r *Report) error {
 		}{stretchFile, r.Stretch.rows(r.perMinute)})
 	}
 	for _, f := range data {
-		if err := table.WriteFile(dir, f.name, f.rows); err != nil {
+		if err := report.WriteFile(dir, f.name, f.rows); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func Write(dir string, r *Report) error {
 	for _, f := range data {
 		r.Figures = append(r.Figures, f.name)
 	}
-	b, err := table.JSON(r)
+	b, err := report.JSON(r)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func Write(dir string, r *Report) error {
 func (r *Report) rateRows() [][]string {
 	rows := [][]string{{"minute", "requests", "requests_per_s"}}
 	for m, n := range r.perMinute {
-		rows = append(rows, []string{strconv.Itoa(m), strconv.FormatUint(n, 10), table.Exact(float64(n) / 60)})
+		rows = append(rows, []string{strconv.Itoa(m), strconv.FormatUint(n, 10), report.Exact(float64(n) / 60)})
 	}
 	return rows
 }
@@ -220,7 +220,7 @@ func (r *Report) functionRows() [][]string {
 	for i, f := range r.functions {
 		sum += f.Total
 		rows = append(rows, []string{strconv.Itoa(i + 1), f.Name, strconv.FormatUint(f.Total, 10),
-			table.Exact(float64(f.Total) / float64(r.Requests)), table.Exact(float64(sum) / float64(r.Requests))})
+			report.Exact(float64(f.Total) / float64(r.Requests)), report.Exact(float64(sum) / float64(r.Requests))})
 	}
 	return rows
 }
@@ -243,7 +243,7 @@ func (r *Report) dispersionRows() [][]string {
 	rows := [][]string{{"window_minutes", "index_of_dispersion"}}
 	minutes, index := r.dispersion()
 	for i := range minutes {
-		rows = append(rows, []string{table.Exact(minutes[i]), table.Exact(index[i])})
+		rows = append(rows, []string{report.Exact(minutes[i]), report.Exact(index[i])})
 	}
 	return rows
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // lab measures single windows of a workflow under closed-loop users, each a new deployment, as FaaSConf's testbed does.
@@ -329,9 +329,9 @@ func allAtOnce(u *tuner) ([]sizing.Resources, error) {
 const leastSlower = 0.05
 
 func (t *tuning) report(r *suite.Report) {
-	tab := table.Table{
+	tab := report.Table{
 		Name: "fig2-tuning", Title: "Three ways to tune Sequential (Fig. 2)",
-		Columns: table.Head("tuning", "price [USD/h]", "latency [s]", "windows that kept the thresholds [%]", "windows of tuning"),
+		Columns: report.Head("tuning", "price [USD/h]", "latency [s]", "windows that kept the thresholds [%]", "windows of tuning"),
 		Note:    "20 users; latency and thresholds in 10 fresh windows; means over seeds",
 	}
 	for m, name := range tuningMethods {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -343,7 +343,7 @@ var tuningClaims = []suite.Statement[*tuning]{
 }
 
 // interval is the interquartile mean over seeds with its 95 % interval.
-func interval(x []float64) table.Estimate { return estimate(stats.Scores{x}) }
+func interval(x []float64) report.Estimate { return estimate(stats.Scores{x}) }
 
 // change measures the change of x against y, in percent.
 func change(of func(*motivation) (x, y [][]float64)) func(*motivation, suite.Rule) []suite.Finding {

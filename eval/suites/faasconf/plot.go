@@ -5,9 +5,9 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -26,7 +26,7 @@ func newPlot(name, caption, series, x, y string) *plot {
 	return &plot{suite.Figure{
 		Name: name, Caption: caption + " Bands are 95 % intervals.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: table.Head("panel", series, x, y),
+		Columns: report.Head("panel", series, x, y),
 	}}
 }
 
@@ -35,9 +35,9 @@ func (p *plot) panel(r *suite.Report, title, x, y string, names []string, xs []f
 	values func(series, k int) []float64) {
 	c := chart.NewPanel(title, x, y)
 	for s, name := range names {
-		var es []table.Estimate
+		var es []report.Estimate
 		for k := range xs {
-			e := table.None()
+			e := report.None()
 			if v := values(s, k); len(v) > 0 {
 				e = r.Estimate(stats.Scores{v})
 			}
@@ -68,8 +68,8 @@ func (p *plot) add(r *suite.Report) {
 }
 
 // estimate is the report's estimate of scores, for claims.
-func estimate(s stats.Scores) table.Estimate {
-	return table.Of(stats.IQMInterval(s, envs.Bounds{}, suite.Resamples, rng.New(1, "suite/estimate").Stream()))
+func estimate(s stats.Scores) report.Estimate {
+	return report.Of(stats.IQMInterval(s, envs.Bounds{}, suite.Resamples, rng.New(1, "suite/estimate").Stream()))
 }
 
 // number is a value of a row.

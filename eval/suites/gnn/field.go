@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -115,7 +115,7 @@ func (f *field) values(i int, quantity string) []float64 {
 }
 
 // estimate is the interquartile mean of a player's values.
-func (f *field) estimate(i int, quantity string) table.Estimate {
+func (f *field) estimate(i int, quantity string) report.Estimate {
 	return f.r.Estimate(stats.Scores{f.values(i, quantity)})
 }
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -207,10 +207,10 @@ func (p *place) against(i int) against {
 
 // reportPlaces is the table of all settings, the figure and the claim.
 func reportPlaces(r *suite.Report, all []*place) {
-	t := table.Table{
+	t := report.Table{
 		Name: "settings", Title: "Slowdown in every setting",
 		Note: "Interquartile means over the same workload seeds. The rules called “spread” give amounts by how many wait.",
-		Columns: table.Head("kind", "setting", "trained there", "policy", "slowdown", "violations", "cold share",
+		Columns: report.Head("kind", "setting", "trained there", "policy", "slowdown", "violations", "cold share",
 			"cost"+perRequest+" [USD]"),
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
@@ -254,8 +254,8 @@ var lossClaims = []suite.Statement[[]loss]{{
 // and of the slowdown itself.
 type loss struct {
 	*place
-	over            table.Estimate // its slowdown over the best rule's
-	ratio, slowdown table.Estimate
+	over            report.Estimate // its slowdown over the best rule's
+	ratio, slowdown report.Estimate
 	counts          bool // it is a setting that the claim is about
 }
 
@@ -317,7 +317,7 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 			"those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % " +
 			"intervals.",
 		Chart: &chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
-		Columns: table.Head("kind", "setting", "best rule", "over the best rule's", "over SJF's", "loss of the ratio [%]",
+		Columns: report.Head("kind", "setting", "best rule", "over the best rule's", "over SJF's", "loss of the ratio [%]",
 			"loss of the slowdown [%]"),
 	}
 	panels := []*chart.Panel{
@@ -340,7 +340,7 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 	for line, p := range all {
 		l := learned(p.field)
 		if len(l) == 0 {
-			none := table.None()
+			none := report.None()
 			f.Rows = append(f.Rows, []any{p.kind, p.name, "", none, none, none, none})
 			continue
 		}
@@ -376,7 +376,7 @@ func rulesFigure(r *suite.Report, all []*place) {
 	f := suite.Figure{
 		Name: "generalise", Caption: "The rules in every setting; no trained policy plays. 95 % intervals.",
 		Chart:   &chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))},
-		Columns: table.Head("kind", "setting", "policy", "slowdown"),
+		Columns: report.Head("kind", "setting", "policy", "slowdown"),
 	}
 	var names []string
 	for _, p := range all {

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // How near a value must come to count as the paper's "about". These are ours, chosen before anything was played.
@@ -240,7 +240,7 @@ func ends(quantity string, factor float64, paper []float64, format string) func(
 			word := suite.Holds
 			for tier, want := range paper {
 				x := stats.IQM(m.final(0, fmt.Sprintf("%s_%d", quantity, tier+1), factor).Flat())
-				word = suite.All(word, rule(table.Point(x-want)))
+				word = suite.All(word, rule(report.Point(x-want)))
 				values = append(values, fmt.Sprintf(format, x))
 			}
 			out = append(out, suite.Finding{Text: strings.Join(values, ", ") + " on " + m.world.name, Verdict: word})
@@ -263,7 +263,7 @@ func priceMoves(e *evidence, rule suite.Rule) (out []suite.Finding) {
 		out = append(out, suite.Finding{
 			Text: fmt.Sprintf("from window %d to the end a tier's price moves by up to %.2f on %s", settled, most,
 				m.world.name),
-			Verdict: rule(table.Point(most)),
+			Verdict: rule(report.Point(most)),
 		})
 	}
 	return out
@@ -280,7 +280,7 @@ func switches(rival string) func(*evidence, suite.Rule) []suite.Finding {
 		for _, m := range e.mains {
 			for _, c := range counts {
 				x := m.values(c.quantity, 1)
-				out = append(out, suite.Finding{Verdict: rule(table.Point(x[0] / x[m.of(rival)])), Reading: c.reading})
+				out = append(out, suite.Finding{Verdict: rule(report.Point(x[0] / x[m.of(rival)])), Reading: c.reading})
 			}
 		}
 		return out
@@ -304,7 +304,7 @@ func switchTexts(e *evidence, _ suite.Rule) (out []suite.Finding) {
 func usedLess(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, m := range e.mains {
 		lead := slices.Max(m.rivalsUse()) - m.estimate(0, "utilisation", 100).At
-		out = append(out, suite.Finding{Verdict: rule(table.Point(lead))})
+		out = append(out, suite.Finding{Verdict: rule(report.Point(lead))})
 	}
 	return out
 }

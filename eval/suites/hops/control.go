@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -139,12 +139,12 @@ func (m *match) ends() []float64 {
 
 // report writes the control's table, its figure and the sweep over price levels.
 func (c *control) report(r *suite.Report) {
-	t := table.Table{
+	t := report.Table{
 		Name: "control", Title: "The same rivals at other prices",
 		Note: "HOPS' profit less the policy's under the same workload, mean (95 %), with Holm's correction over the " +
 			"policies of a regime. HOPS itself is the same in every regime of a profile: it learns its prices from 1/1/1 " +
 			"within each episode.",
-		Columns: table.Head("users", "regime", "policy", "profit [money]", "violations [% of jobs]", "charged switches",
+		Columns: report.Head("users", "regime", "policy", "profit [money]", "violations [% of jobs]", "charged switches",
 			"all changes", "HOPS less it [money]", "HOPS is"),
 	}
 	for k, list := range [][]*regime{c.paper, c.outside} {
@@ -172,7 +172,7 @@ func (c *control) report(r *suite.Report) {
 }
 
 // rows adds a regime's policies to the table; HOPS' own line comes with the first.
-func (g *regime) rows(t *table.Table, users string, first bool) {
+func (g *regime) rows(t *report.Table, users string, first bool) {
 	for i, p := range g.policies {
 		var cells []any
 		for _, q := range metrics {
@@ -228,7 +228,7 @@ func (c *control) figure(r *suite.Report) {
 			}[k],
 			Chart: &chart.Figure{Columns: []int{3, 2}[k], Width: vg.Length(215),
 				Height: vg.Length(50 + 14*len(list[0].own.policies))},
-			Columns: table.Head("regime", "policy", "profit [money]"),
+			Columns: report.Head("regime", "policy", "profit [money]"),
 		}
 		c.panels(&f, list)
 		r.Figure(f)
@@ -271,7 +271,7 @@ func sweepFigure(r *suite.Report, c *control) {
 			"printed every user buys something, and profit rises with the price without end; where users may stay away it " +
 			"has an optimum. Dashed: HOPS, which learns its prices.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: table.Head("users", "policy", "shift [money per billing unit]", "profit [money]", "violations [% of jobs]"),
+		Columns: report.Head("users", "policy", "shift [money per billing unit]", "profit [money]", "violations [% of jobs]"),
 	}
 	for i, p := range rivals(nil) {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: p.name, Style: chart.Styles(i + 1), Line: true, Band: true})
@@ -283,7 +283,7 @@ func sweepFigure(r *suite.Report, c *control) {
 		panel := chart.NewPanel("users "+users, "prices less 1.1/1.3/1.5", "profit (money)")
 		for i, p := range rivals(nil) {
 			var x []float64
-			var profit []table.Estimate
+			var profit []report.Estimate
 			for _, l := range c.sweep {
 				if l.world != own.world {
 					continue

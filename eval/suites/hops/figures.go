@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -38,7 +38,7 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 		Chart: &chart.Figure{
 			Columns: max(2, len(matches)), Width: half, Height: height, Key: matches[0].key(chart.Entry{Line: true, Band: true}),
 		},
-		Columns: table.Head("workload", "policy", "window", "cumulative profit [money]", "violation rate [% of jobs]"),
+		Columns: report.Head("workload", "policy", "window", "cumulative profit [money]", "violation rate [% of jobs]"),
 	}
 	if paper {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper's end, in the policy's colour", Style: chart.Bound(),
@@ -50,14 +50,14 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 		rates := chart.NewPanel(m.world.name, "window", "violated (% of jobs)")
 		money.RangeY(0, 0)
 		rates.RangeY(0, 0)
-		bands := make([][2][]table.Estimate, len(m.policies))
+		bands := make([][2][]report.Estimate, len(m.policies))
 		for i, p := range m.policies {
 			profit := suite.Band(suite.Cumulative(m.series(i, "profit", 1)))
 			rate := suite.Band(m.series(i, "violation_rate", 100))
 			for t := range profit {
 				f.Rows = append(f.Rows, []any{m.world.name, p.name, t + 1, profit[t], rate[t]})
 			}
-			bands[i] = [2][]table.Estimate{profit, rate}
+			bands[i] = [2][]report.Estimate{profit, rate}
 		}
 		for i := range slices.Backward(m.policies) { // HOPS on top
 			suite.Line(money, chart.Styles(i), windows(bands[i][0]), bands[i][0])
@@ -73,7 +73,7 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 }
 
 // windows are the numbers of windows, from 1, that estimates are of.
-func windows(e []table.Estimate) []float64 {
+func windows(e []report.Estimate) []float64 {
 	x := make([]float64, len(e))
 	for t := range x {
 		x[t] = float64(t + 1)
@@ -157,7 +157,7 @@ func figure3(r *suite.Report, mains []*match) {
 		Caption: "Fig. 3: HOPS' tier shares, prices and baselines. Bands are 95 % intervals over seeds; " +
 			"dashed lines are the paper's final values.",
 		Chart: &chart.Figure{Columns: len(quantities), Width: third, Height: height},
-		Columns: table.Head("workload", "tier", "window", "share [% of jobs]", "price [money per billing unit]",
+		Columns: report.Head("workload", "tier", "window", "share [% of jobs]", "price [money per billing unit]",
 			"baseline [vGPUs]"),
 	}
 	for tier := range 3 {
@@ -167,7 +167,7 @@ func figure3(r *suite.Report, mains []*match) {
 	f.Chart.Key = append(f.Chart.Key,
 		chart.Entry{Text: "the paper's final value, in the tier's colour", Style: faded(chart.Common()), Line: true})
 	for _, m := range mains {
-		bands := make([][3][]table.Estimate, 3)
+		bands := make([][3][]report.Estimate, 3)
 		for k, q := range quantities {
 			panel := chart.NewPanel(m.world.name, "window", q.label)
 			panel.TicksX(5)
@@ -226,7 +226,7 @@ func figure4(r *suite.Report, mains []*match) {
 			"changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's " +
 			"values.",
 		Chart:   &chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
-		Columns: table.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),
+		Columns: report.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),
 	}
 	papers := suite.Ring(chart.Common())
 	f.Chart.Key = []chart.Entry{{Text: "here", Style: chart.Common(), Dot: true, Line: true},

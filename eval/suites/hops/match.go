@@ -7,9 +7,9 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -73,7 +73,7 @@ func (m *match) scores(i int, quantity string, factor float64) stats.Scores {
 }
 
 // estimate is the interquartile mean of a policy's scores.
-func (m *match) estimate(i int, quantity string, factor float64) table.Estimate {
+func (m *match) estimate(i int, quantity string, factor float64) report.Estimate {
 	return m.r.Estimate(m.scores(i, quantity, factor))
 }
 
@@ -211,12 +211,12 @@ var secondSimulator = []known{
 
 // reference sets the second simulator's numbers beside ours, on generated arrivals.
 func reference(r *suite.Report, main *match, c *control) {
-	t := table.Table{
+	t := report.Table{
 		Name: "second-simulator", Title: "Beside a second simulator",
 		Note: "The second simulator is a small one in Python, written before this one from the same rules with the same " +
 			"constants, on arrivals of its own (ten seeds, 40 windows; their mean). Its HAS-GPU, MQFQ-Sticky and Torpor " +
 			"are simpler than those here, so that only the other lines should agree.",
-		Columns: table.Head("policy", "rivals at", "quantity", "second simulator", "ours", "ratio"),
+		Columns: report.Head("policy", "rivals at", "quantity", "second simulator", "ours", "ratio"),
 	}
 	add := func(name, at, quantity string, theirs float64, m *match, i int, info string, factor float64) {
 		e := m.estimate(i, info, factor)

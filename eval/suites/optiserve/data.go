@@ -20,8 +20,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -249,7 +249,7 @@ func costErrors(fit *profiles.Result, samples map[string][]memory.Sample) (chose
 // curvesFigure draws PRCP's curves: each strategy beside the ideal.
 func (d *data) curvesFigure() suite.Figure {
 	fig := suite.Figure{Name: "prcp", Caption: "PRCP's curves: the exact optimum over each strategy's answer, under 100 constraints. The data has the values.",
-		Columns: table.Head("application", "objective", "constraint", "disabled", "rt/m", "ert/c", "max", "ideal")}
+		Columns: report.Head("application", "objective", "constraint", "disabled", "rt/m", "ert/c", "max", "ideal")}
 	c := &chart.Figure{Title: "PRCP beside the exact optimum", Columns: 4, Width: 6 * vg.Centimeter, Height: 5 * vg.Centimeter,
 		Under: "App1 to App4 on measured profiles, 100 constraints each"}
 	for i, s := range rules.Strategies()[:4] {
@@ -290,7 +290,7 @@ func (d *data) curvesFigure() suite.Figure {
 func (d *data) lawsFigure() suite.Figure {
 	fig := suite.Figure{Name: "fig31", Caption: "Measured mean times of six functions over memory, the law that errs least at " +
 		"sizes left out, and the published exponential law.",
-		Columns: table.Head("function", "memory [MB]", "mean [s]", "sd [s]", "chosen law [s]", "exponential [s]")}
+		Columns: report.Head("function", "memory [MB]", "mean [s]", "sd [s]", "chosen law [s]", "exponential [s]")}
 	c := &chart.Figure{Title: "Execution time over memory", Columns: 3, Width: 6.4 * vg.Centimeter, Height: 5 * vg.Centimeter,
 		Under: "dots: mean of 100 runs and one standard deviation of a run",
 		Key: []chart.Entry{{Text: "measured", Style: chart.Common(), Dot: true}, {Text: "chosen law", Style: chart.Styles(0), Line: true},
@@ -317,7 +317,7 @@ func (d *data) lawsFigure() suite.Figure {
 // errorsFigure is Fig. 5.1: the distribution of the relative errors of times and costs.
 func (d *data) errorsFigure() suite.Figure {
 	fig := suite.Figure{Name: "fig51", Caption: "Distribution of the relative errors of mean times and of prices of runs over six " +
-		"functions and 46 sizes.", Columns: table.Head("quantity", "law", "error [%]", "share")}
+		"functions and 46 sizes.", Columns: report.Head("quantity", "law", "error [%]", "share")}
 	c := &chart.Figure{Title: "Errors of the laws", Columns: 2, Width: 7.5 * vg.Centimeter, Height: 6.5 * vg.Centimeter,
 		Under: "lines: the thesis' 80th percentile of about 10 %"}
 	laws := [2]string{"law chosen at sizes left out", "exponential, plain least squares"}

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -98,7 +98,7 @@ func (f *fig55) over(spread, heuristic, app, objective, seed int) problems.Score
 }
 
 // estimate is a quantity of the scores over the seeds.
-func (f *fig55) estimate(r *suite.Report, spread, heuristic, app, objective int, of func(problems.Score) float64) table.Estimate {
+func (f *fig55) estimate(r *suite.Report, spread, heuristic, app, objective int, of func(problems.Score) float64) report.Estimate {
 	out := make([]float64, f.seeds)
 	for s := range out {
 		out[s] = of(f.over(spread, heuristic, app, objective, s))
@@ -139,10 +139,10 @@ func (f *fig55) report(r *suite.Report) {
 			Unit: "%", Ours: eval.Number(e.At), Lo: eval.Number(e.Low), Hi: eval.Number(e.High),
 			Note: "what is missing to 100 % is lost by the choice of variants alone"})
 	}
-	t := table.Table{Name: "fig55-near", Title: "Problems at 95 % of the ideal or more, by application",
+	t := report.Table{Name: "fig55-near", Title: "Problems at 95 % of the ideal or more, by application",
 		Note: "Missed: the search ended without a configuration that keeps the constraints, although there is one. Mean: of " +
 			"ideal over answer (time, cost) or answer over ideal (accuracy), 0 where missed. The figure has each objective.",
-		Columns: table.Head("bounds", "application", "heuristic", "near [%]", "missed [%]", "mean [%]")}
+		Columns: report.Head("bounds", "application", "heuristic", "near [%]", "missed [%]", "mean [%]")}
 	for s, spread := range problems.Spreads() {
 		for a, app := range f.apps {
 			for h, heuristic := range f.heuristics {
@@ -159,7 +159,7 @@ func (f *fig55) report(r *suite.Report) {
 func (f *fig55) figure(r *suite.Report) suite.Figure {
 	fig := suite.Figure{Name: "fig55", Caption: "Problems, drawn with tight bounds, in which an answer reaches 95 % of the ideal, " +
 		"with 95 % intervals over seeds. The data has percentiles of the share of the ideal; 0 is no feasible answer.",
-		Columns: table.Head("application", "objective", "heuristic", "near", "low", "high", "p5", "p25", "p50", "p75", "p95")}
+		Columns: report.Head("application", "objective", "heuristic", "near", "low", "high", "p5", "p25", "p50", "p75", "p95")}
 	c := &chart.Figure{Title: "Answers at 95 % of the exact optimum or more", Columns: 3, Width: 7 * vg.Centimeter,
 		Height: 5.5 * vg.Centimeter, Under: "tight bounds; intervals: 95 % over seeds"}
 	shown := []int{reference, 3, 6, 7}

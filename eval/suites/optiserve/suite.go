@@ -6,8 +6,8 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 const paper = "OptiServe: cost-, latency- and accuracy-tuned serverless ML workflows (thesis), and PRCP (Lin and Khazaei)"
@@ -99,7 +99,9 @@ func presets() ([]*variants.Model, error) {
 }
 
 // scored makes an estimate of one value per seed.
-func scored(r *suite.Report, bySeed []float64) table.Estimate { return r.Estimate([][]float64{bySeed}) }
+func scored(r *suite.Report, bySeed []float64) report.Estimate {
+	return r.Estimate([][]float64{bySeed})
+}
 
 // claims are the statements of the thesis and of PRCP's authors.
 var claims = []suite.Statement[*evidence]{
@@ -158,7 +160,7 @@ func ofIdealFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 		return nil
 	}
 	for _, c := range e.data.curves {
-		x := table.Estimate{At: c.OfIdeal, Low: c.OfIdeal, High: c.OfIdeal}
+		x := report.Estimate{At: c.OfIdeal, Low: c.OfIdeal, High: c.OfIdeal}
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s, least %s: %.2f %%", c.App, c.Objective, c.OfIdeal), Verdict: rule(x)})
 	}
 	return out
@@ -198,7 +200,7 @@ func errorsFound(e *evidence, rule suite.Rule) []suite.Finding {
 	at := 100 * float64(e.data.fit.Published.P80)
 	own := 100 * float64(e.data.fit.Error.P80)
 	return []suite.Finding{{Text: fmt.Sprintf("by plain least squares over PRCP's six functions the 80th percentile is %.1f %%; of "+
-		"the law chosen at sizes left out %.1f %%", at, own), Verdict: rule(table.Estimate{At: at, Low: at, High: at})}}
+		"the law chosen at sizes left out %.1f %%", at, own), Verdict: rule(report.Estimate{At: at, Low: at, High: at})}}
 }
 
 func applicationsFound(e *evidence, _ suite.Rule) (out []suite.Finding) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -122,13 +122,13 @@ func redrawn(options []variants.Option, info variants.VariantInfo, family string
 }
 
 func (w *sweep) report(r *suite.Report) {
-	t := table.Table{Name: "weights-near", Title: "Problems at 95 % of the ideal or more over the weight of eq. 4.7",
+	t := report.Table{Name: "weights-near", Title: "Problems at 95 % of the ideal or more over the weight of eq. 4.7",
 		Note: fmt.Sprintf("BCR_max, corrected, tight bounds, all applications, %d seeds. The laws of each family take as long at "+
 			"the smallest and at the largest size. As printed, w is in USD per million executions (least time) or "+
 			"milliseconds (least cost).", w.seeds),
-		Columns: table.Head("laws", "terms", "w", "near [%]")}
+		Columns: report.Head("laws", "terms", "w", "near [%]")}
 	fig := suite.Figure{Name: "weights", Caption: "BCR_max over the weight of eq. 4.7: as printed, and with terms divided by " +
-		"their ranges.", Columns: table.Head("laws", "terms", "w", "near", "low", "high")}
+		"their ranges.", Columns: report.Head("laws", "terms", "w", "near", "low", "high")}
 	c := &chart.Figure{Title: "What the weight of eq. 4.7 does", Columns: 2, Width: 8 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
 		Under: "bands: 95 % interval over seeds"}
 	for n, terms := range []string{"as printed", "normalised"} {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -154,7 +154,7 @@ func (f *fits) report(r *suite.Report) {
 // fig16 draws a profile with its fit for each case.
 func (f *fits) fig16() suite.Figure {
 	fig := suite.Figure{Name: "fig16", Caption: "Eq. 1 fitted at five sizes, for each number of jobs, beside times measured at all " +
-		"sizes (first seed, first repeat).", Columns: table.Head("case", "jobs", "memory [MB]", "measured [s]", "predicted [s]")}
+		"sizes (first seed, first repeat).", Columns: report.Head("case", "jobs", "memory [MB]", "measured [s]", "predicted [s]")}
 	c := &chart.Figure{Title: "Piece-wise fits of the compute time", Columns: 3, Width: 7 * vg.Centimeter, Height: 6 * vg.Centimeter,
 		Under: "dots: measured, means of 10 runs; lines: eq. 1 from one run at each of 512, 1,024, 2,048, 4,096 and 10,240 MB"}
 	for k, byJobs := range f.shown {
@@ -179,14 +179,14 @@ func (f *fits) fig16() suite.Figure {
 }
 
 // table is Fig. 17's colours as numbers: the error of each cell in percent, for the first reading.
-func (f *fits) table(r *suite.Report) table.Table {
+func (f *fits) table(r *suite.Report) report.Table {
 	head := []string{"case", "jobs"}
 	for _, mb := range sizes {
 		head = append(head, fmt.Sprintf("%g MB", mb))
 	}
-	t := table.Table{Name: "fig17-compute", Title: "Errors of predicted compute times in percent (Fig. 17)",
+	t := report.Table{Name: "fig17-compute", Title: "Errors of predicted compute times in percent (Fig. 17)",
 		Note:    "Eq. 1 fitted for each number of jobs at five sizes; mean over 10 repeats, and over seeds.",
-		Columns: table.Head(head...)}
+		Columns: report.Head(head...)}
 	for c, byJobs := range f.error[0] {
 		for j, bySize := range byJobs {
 			row := []any{fitted[c].name, jobsOf[j]}
@@ -290,10 +290,10 @@ func (d *data) report(r *suite.Report) {
 		r.Note("without --data: eq. 1 is not held against functions that were measured on AWS")
 		return
 	}
-	t := table.Table{Name: "fig17-measured", Title: "Errors of eq. 1 on functions measured on AWS Lambda",
+	t := report.Table{Name: "fig17-measured", Title: "Errors of eq. 1 on functions measured on AWS Lambda",
 		Note: "SLApp's six functions, 46 sizes from 128 to 3,008 MB with 100 runs each: fitted to 10 runs at each of 128, 512, 1,024, " +
 			"2,048 and 3,008 MB, which a seed draws; held against the means of all runs at every size.",
-		Columns: table.Head("function", "sizes below 4 % [%]", "largest error [%]")}
+		Columns: report.Head("function", "sizes below 4 % [%]", "largest error [%]")}
 	for f, name := range d.names {
 		share, most := d.below(f, mostError)
 		t.Rows = append(t.Rows, []any{name, estimate(r, share), estimate(r, most)})

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -109,10 +109,10 @@ var platforms = []string{steps.AWS, steps.Knative}
 
 // reportGains has Fig. 19.
 func (w *sweep) reportGains(r *suite.Report) {
-	t := table.Table{Name: "gains", Title: "StepConf beside rivals that have a fixed number of instances (Fig. 19)",
+	t := report.Table{Name: "gains", Title: "StepConf beside rivals that have a fixed number of instances (Fig. 19)",
 		Note: "The largest over three workflows and all limits: how many times as fast at a rival's cost, how much cheaper at its " +
 			"time. 0 where the rival is nowhere slower or dearer.",
-		Columns: table.Head("platform", "rival", "times as fast", "cheaper [%]")}
+		Columns: report.Head("platform", "rival", "times as fast", "cheaper [%]")}
 	for _, platform := range platforms {
 		for _, rival := range []string{"Vanilla", "Orion", "COSE"} {
 			for i, p := range fixed {
@@ -140,7 +140,7 @@ func (w *sweep) reportGains(r *suite.Report) {
 // gainFigure draws cost over time of everyone.
 func (w *sweep) gainFigure(r *suite.Report) suite.Figure {
 	fig := suite.Figure{Name: "fig19", Caption: "What time costs: mean cost over mean time of each decider, a point for each limit. Lower " +
-		"and further left is better.", Columns: table.Head("workflow", "decider", "limit / fastest", "time [s]", "cost [USD per thousand]")}
+		"and further left is better.", Columns: report.Head("workflow", "decider", "limit / fastest", "time [s]", "cost [USD per thousand]")}
 	c := &chart.Figure{Title: "Cost and time of the deciders", Columns: len(workflows), Width: 8 * vg.Centimeter,
 		Height: 7 * vg.Centimeter, Under: fmt.Sprintf("limits from %g to %g times the fastest time; means over seeds",
 			factors[0], factors[len(factors)-1])}
@@ -200,7 +200,7 @@ func (w *sweep) reportLimits(r *suite.Report) {
 		}
 	}
 	fig := suite.Figure{Name: "fig18", Caption: "Time of a request over its limit: median, and 5th to 95th percentile, under four limits. " +
-		"The dotted line is the limit.", Columns: table.Head("workflow", "limit / fastest", "decider", "p5", "median", "p95", "missed [%]")}
+		"The dotted line is the limit.", Columns: report.Head("workflow", "limit / fastest", "decider", "p5", "median", "p95", "missed [%]")}
 	c := &chart.Figure{Title: "End-to-end time under four limits", Columns: 3, Width: 7.5 * vg.Centimeter, Height: 6.5 * vg.Centimeter,
 		Under: fmt.Sprintf("%d requests of each of %d seeds; bars: 5th to 95th percentile", w.requests, w.seeds)}
 	for i, name := range shown() {
@@ -260,7 +260,7 @@ func (w *sweep) reportParallelism(r *suite.Report) {
 
 // costFigure draws mean cost over the limit, and below it the share of missed limits.
 func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names []string) suite.Figure {
-	fig := suite.Figure{Name: name, Caption: caption, Columns: table.Head("workflow", "limit / fastest", "decider",
+	fig := suite.Figure{Name: name, Caption: caption, Columns: report.Head("workflow", "limit / fastest", "decider",
 		"cost [USD per thousand]", "low", "high", "missed [%]", "missed low", "missed high")}
 	c := &chart.Figure{Title: title, Columns: len(workflows), Width: 7.5 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
 		Under: fmt.Sprintf("means over %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests, w.seeds)}
@@ -276,7 +276,7 @@ func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names [
 		under.LogX()
 		for i, n := range names {
 			d := find(w.deciders, n)
-			var cost, late []table.Estimate
+			var cost, late []report.Estimate
 			for f, factor := range factors {
 				cost = append(cost, w.estimate(r, k, d, f, usdPer1000))
 				late = append(late, w.estimate(r, k, d, f, missed))
@@ -318,7 +318,7 @@ func (w *sweep) reportBreakdown(r *suite.Report) {
 	most := 1.0
 	d := find(w.deciders, "StepConf")
 	fig := suite.Figure{Name: "fig22", Caption: "What the time on the critical path is spent with under StepConf.",
-		Columns: table.Head("workflow", "limit / fastest", "part", "share [%]", "low", "high")}
+		Columns: report.Head("workflow", "limit / fastest", "part", "share [%]", "low", "high")}
 	c := &chart.Figure{Title: "Breakdown of the end-to-end time", Columns: len(workflows), Width: 7 * vg.Centimeter,
 		Height: 6 * vg.Centimeter, Under: fmt.Sprintf("StepConf, %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests,
 			w.seeds)}
@@ -329,7 +329,7 @@ func (w *sweep) reportBreakdown(r *suite.Report) {
 		panel := chart.NewPanel(w.worlds[k].String(), "limit / fastest time", "share of the time (%)")
 		panel.LogY()
 		for i, p := range parts {
-			var e []table.Estimate
+			var e []report.Estimate
 			for _, factor := range four {
 				x := w.estimate(r, k, d, place(factor), p.of)
 				e = append(e, x)

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -150,14 +150,14 @@ func (l *laws) report(r *suite.Report) {
 }
 
 func lawFigure(r *suite.Report, name, caption, what string, values []float64, curves [][][]float64) suite.Figure {
-	fig := suite.Figure{Name: name, Caption: caption, Columns: table.Head(what, "memory [MB]", "time [s]", "low [s]", "high [s]")}
+	fig := suite.Figure{Name: name, Caption: caption, Columns: report.Head(what, "memory [MB]", "time [s]", "low [s]", "high [s]")}
 	p := chart.NewPanel("", "memory (MB)", "time of an instance (s)")
 	p.LogY()
 	c := &chart.Figure{Title: "Time over memory", Panels: []*chart.Panel{p}, Columns: 1, Width: 11 * vg.Centimeter,
 		Height: 7.5 * vg.Centimeter, Under: fmt.Sprintf("%d jobs, means of %d runs; bands: 95 %% over seeds; dotted: one core", lawJobs,
 			lawRuns)}
 	for i, v := range values {
-		var e []table.Estimate
+		var e []report.Estimate
 		for m, mb := range sizes {
 			x := estimate(r, curves[i][m])
 			e = append(e, x)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -138,7 +138,7 @@ func (g *mapped) report(r *suite.Report) {
 func (g *mapped) figure3(r *suite.Report) suite.Figure {
 	fig := suite.Figure{Name: "fig3", Caption: "Mean mapping delay of a step over its instances, with and without the limit of 40 that run " +
 		"together. Without it the delay rises along the stairs of the cold starts and has no knee.",
-		Columns: table.Head("limit", "duration [s]", "instances", "mapping [s]", "low", "high")}
+		Columns: report.Head("limit", "duration [s]", "instances", "mapping [s]", "low", "high")}
 	p := chart.NewPanel("", "instances of the step (p)", "mapping delay (s)")
 	c := &chart.Figure{Title: "Mapping delay", Panels: []*chart.Panel{p}, Columns: 1, Width: 13 * vg.Centimeter,
 		Height: 8 * vg.Centimeter, Under: "cold starts begin 15 ms apart; dotted: 40 instances; bands: 95 % over seeds"}
@@ -175,7 +175,7 @@ func (g *mapped) figure3(r *suite.Report) suite.Figure {
 
 func (g *mapped) figure4(r *suite.Report) suite.Figure {
 	fig := suite.Figure{Name: "fig4", Caption: "Mean time of a step of 240 tasks over its instances, by their memory: from 40 on more " +
-		"instances do not help.", Columns: table.Head("memory [MB]", "instances", "time [s]", "low", "high")}
+		"instances do not help.", Columns: report.Head("memory [MB]", "instances", "time [s]", "low", "high")}
 	p := chart.NewPanel("", "instances of the step (p)", "time of the step (s)")
 	p.LogY()
 	c := &chart.Figure{Title: "Time of a step", Panels: []*chart.Panel{p}, Columns: 1, Width: 11 * vg.Centimeter,
@@ -193,8 +193,8 @@ func (g *mapped) figure4(r *suite.Report) suite.Figure {
 	return fig
 }
 
-func (g *mapped) line(r *suite.Report, byInstances [][]float64) []table.Estimate {
-	var out []table.Estimate
+func (g *mapped) line(r *suite.Report, byInstances [][]float64) []report.Estimate {
+	var out []report.Estimate
 	for _, bySeed := range byInstances {
 		out = append(out, estimate(r, bySeed))
 	}

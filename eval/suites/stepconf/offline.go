@@ -10,8 +10,8 @@ import (
 	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -224,7 +224,7 @@ func (p *planned) mean(workflow, decider int) []float64 {
 
 func (p *planned) report(r *suite.Report) {
 	fig := suite.Figure{Name: "fig21", Caption: "How much dearer than the exact optimum plans are where every step takes its predicted " +
-		"time.", Columns: table.Head("workflow", "decider", "limit / fastest", "over the optimum [%]", "low", "high")}
+		"time.", Columns: report.Head("workflow", "decider", "limit / fastest", "over the optimum [%]", "low", "high")}
 	c := &chart.Figure{Title: "Offline plans beside the exact optimum", Columns: len(p.workflows), Width: 6 * vg.Centimeter,
 		Height: 6 * vg.Centimeter, Under: fmt.Sprintf("generated: %d workflows of each seed; rings: the paper's mean", generated)}
 	for k, name := range p.workflows {

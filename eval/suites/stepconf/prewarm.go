@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -109,11 +109,11 @@ func (g *warmed) report(r *suite.Report) {
 	for _, q := range quantities {
 		head = append(head, q.head)
 	}
-	t := table.Table{Name: "prewarming", Title: "Prewarming (Fig. 23)", Note: "StepConf, limits of twice the fastest time, every request " +
+	t := report.Table{Name: "prewarming", Title: "Prewarming (Fig. 23)", Note: "StepConf, limits of twice the fastest time, every request " +
 		"alone on a cold platform. Costs in USD per thousand requests; the whole step is billed, mapping included, as printed.",
-		Columns: table.Head(head...)}
+		Columns: report.Head(head...)}
 	fig := suite.Figure{Name: "fig23", Caption: "Share of the steps' time that passes until their last instances have started, and what " +
-		"a request costs, without and with prewarming.", Columns: table.Head("workflow", "prewarming", "mapping [%]", "low", "high",
+		"a request costs, without and with prewarming.", Columns: report.Head("workflow", "prewarming", "mapping [%]", "low", "high",
 		"cost [USD per thousand]", "cost low", "cost high")}
 	top := chart.NewPanel("", "", "mapping (% of the time)")
 	under := chart.NewPanel("", "1 to 3: ml, vp, dag on AWS; 4 to 6: on Knative", "cost over that without")

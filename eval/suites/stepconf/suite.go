@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 const paper = "StepConf: joint optimization of parallelism and resource configuration for serverless function steps"
@@ -183,7 +183,7 @@ func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, i := range tails {
 		t, x := moves[i], e.whole.tail(i)
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%.1f for %d × %g MB", x, t.Objects, t.MB),
-			Verdict: rule(table.Estimate{At: x, Low: x, High: x})})
+			Verdict: rule(report.Estimate{At: x, Low: x, High: x})})
 	}
 	return out
 }
@@ -297,7 +297,7 @@ func optimumFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 
 func decisionsFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	w := e.sweep
-	var most table.Estimate
+	var most report.Estimate
 	for k := range w.worlds {
 		for f := range factors {
 			x := w.estimate(e.r, k, find(w.deciders, "StepConf"), f, decisionShare)

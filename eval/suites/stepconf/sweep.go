@@ -8,8 +8,8 @@ import (
 	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -197,21 +197,21 @@ func (w *sweep) by(workflow, decider, factor int, of func(*summary) float64) []f
 func place(factor float64) int { return slices.Index(factors, factor) }
 
 // estimate is a quantity over seeds.
-func (w *sweep) estimate(r *suite.Report, workflow, decider, factor int, of func(*summary) float64) table.Estimate {
+func (w *sweep) estimate(r *suite.Report, workflow, decider, factor int, of func(*summary) float64) report.Estimate {
 	return estimate(r, w.by(workflow, decider, factor, of))
 }
 
 // table has everything that was played.
-func (w *sweep) table(r *suite.Report) table.Table {
-	t := table.Table{Name: "requests", Title: "Every decider under every limit",
+func (w *sweep) table(r *suite.Report) report.Table {
+	t := report.Table{Name: "requests", Title: "Every decider under every limit",
 		Note: fmt.Sprintf("%d requests of each seed; limits are factors on the fastest time of the workflow, %s.", w.requests,
 			w.fastest()),
-		Columns: table.Head("workflow", "limit / fastest", "decider", "time [s]", "cost [USD per thousand]", "missed [%]",
+		Columns: report.Head("workflow", "limit / fastest", "decider", "time [s]", "cost [USD per thousand]", "missed [%]",
 			"mapping [% of time]", "cold instances")}
 	for k := range w.models {
 		for f, factor := range factors {
 			for d, who := range w.deciders {
-				of := func(q func(*summary) float64) table.Estimate { return w.estimate(r, k, d, f, q) }
+				of := func(q func(*summary) float64) report.Estimate { return w.estimate(r, k, d, f, q) }
 				t.Rows = append(t.Rows, []any{w.worlds[k].String(), factor, who.name, of(seconds), of(usdPer1000), of(missed), of(mapping),
 					of(func(x *summary) float64 { return x.cold })})
 			}
@@ -237,9 +237,9 @@ func missed(s *summary) float64     { return 100 * s.missed }
 func mapping(s *summary) float64    { return 100 * s.mapping }
 
 // estimate is the interquartile mean of one value for each seed, with its interval: the value itself where all are equal.
-func estimate(r *suite.Report, bySeed []float64) table.Estimate {
+func estimate(r *suite.Report, bySeed []float64) report.Estimate {
 	if x := bySeed[0]; slices.Min(bySeed) == slices.Max(bySeed) {
-		return table.Estimate{At: x, Low: x, High: x}
+		return report.Estimate{At: x, Low: x, High: x}
 	}
 	return r.Estimate([][]float64{bySeed})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/quantile"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -289,7 +289,7 @@ func (e *estimated) report(r *suite.Report) {
 
 func (e *estimated) figure7() suite.Figure {
 	fig := suite.Figure{Name: "fig7", Caption: "Distribution of the time in which an instance downloads its objects.",
-		Columns: table.Head("objects", "MB", "share", "time [s]")}
+		Columns: report.Head("objects", "MB", "share", "time [s]")}
 	p := chart.NewPanel("", "time (s)", "share of the downloads")
 	p.LogX()
 	c := &chart.Figure{Title: "Transfers", Panels: []*chart.Panel{p}, Columns: 1, Width: 12 * vg.Centimeter, Height: 7.5 * vg.Centimeter,
@@ -310,16 +310,16 @@ func (e *estimated) figure7() suite.Figure {
 }
 
 // table is Fig. 17's colours as numbers, for the mean.
-func (e *estimated) table(r *suite.Report) table.Table {
+func (e *estimated) table(r *suite.Report) report.Table {
 	head := []string{"case", "jobs"}
 	for _, mb := range steps.Lambda().Memory {
 		head = append(head, fmt.Sprintf("%d MB", mb))
 	}
-	t := table.Table{Name: "fig17-whole", Title: "Errors of predicted times of whole steps in percent (Fig. 17)",
+	t := report.Table{Name: "fig17-whole", Title: "Errors of predicted times of whole steps in percent (Fig. 17)",
 		Note: fmt.Sprintf("%d cold instances; eq. 1 from one run at each of five sizes, medians of transfers and mapping from %d "+
 			"invocations of other steps, beside the mean of %d runs; mean over %d repeats, and over seeds.", several, invocations,
 			tailRuns, repeats),
-		Columns: table.Head(head...)}
+		Columns: report.Head(head...)}
 	for c, byJobs := range e.error[0] {
 		for j, bySize := range byJobs {
 			row := []any{fitted[c].name, jobsOf[j]}
