@@ -164,7 +164,7 @@ func curveRows(curves []Curve) [][]string {
 	}
 	for _, c := range curves {
 		for i, s := range c.Steps {
-			row := []string{c.Group, c.Run, c.Metric, fmt.Sprint(s), report.Exact(c.Values[i])}
+			row := report.Cells(c.Group, c.Run, c.Metric, s, c.Values[i])
 			if timed {
 				row = append(row, report.Exact(c.Seconds[i]))
 			}

@@ -58,8 +58,7 @@ func (p *painter) profile() ([]string, error) {
 			}
 			for k, iv := range share {
 				mid[k], lo[k], hi[k] = iv.Point, iv.Low, iv.High
-				rows = append(rows, []string{pol.Name, m.Name, report.Exact(x[k]), report.Exact(iv.Point), report.Exact(iv.Low),
-					report.Exact(iv.High)})
+				rows = append(rows, report.Cells(pol.Name, m.Name, x[k], iv.Point, iv.Low, iv.High))
 			}
 			panel.Band(p.styles[i], x, lo, hi)
 			panel.Line(p.styles[i], x, mid, false)

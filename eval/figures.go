@@ -216,7 +216,7 @@ func (p *painter) scatter() ([]string, error) {
 	for i := range p.s.Policies {
 		pol := &p.s.Policies[i]
 		x, y := p.s.of(pol, mx.Name), p.s.of(pol, my.Name)
-		rows = append(rows, slices.Concat([]string{pol.Name}, x.fields(), y.fields(), []string{x.kind()}))
+		rows = append(rows, report.Cells(pol.Name, x.Estimate, y.Estimate, x.kind()))
 		p.seedMarks(panel, i, p.bySeed(i, mx.Name), p.bySeed(i, my.Name))
 		panel.Cross(p.styles[i], x.onAxis(), y.onAxis())
 	}
@@ -258,7 +258,7 @@ func (p *painter) intervals() ([]string, error) {
 			for i := range p.s.Policies {
 				pol := &p.s.Policies[i]
 				e := p.s.of(pol, m.Name)
-				rows = append(rows, slices.Concat([]string{m.Name, m.Unit, pol.Name}, e.fields(), []string{e.kind()}))
+				rows = append(rows, report.Cells(m.Name, m.Unit, pol.Name, e.Estimate, e.kind()))
 				p.seedMarks(panel, i, p.bySeed(i, m.Name), func(int) float64 { return -float64(i) })
 				panel.Interval(p.styles[i], i, e.onAxis())
 			}
@@ -297,7 +297,7 @@ func (p *painter) improvement() ([]string, error) {
 				panel.Rule(0.5)
 				for i, c := range p.s.against(a, metrics[k].Name) {
 					x := p.s.improves(&c)
-					rows = append(rows, slices.Concat([]string{a, c.B, c.Metric}, x.fields(), []string{x.kind()}))
+					rows = append(rows, report.Cells(a, c.B, c.Metric, x.Estimate, x.kind()))
 					style := p.styles[slices.Index(p.names(), c.B)]
 					panel.Interval(style, i, x.onAxis())
 				}

@@ -85,11 +85,6 @@ func (x shown) kind() string {
 	return "95 % interval"
 }
 
-// fields are the number and its bounds for programs.
-func (x shown) fields() []string {
-	return []string{report.Exact(x.At), report.Exact(x.Low), report.Exact(x.High)}
-}
-
 // lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the
 // others, and how to write both, in one power of ten.
 type lines struct {

@@ -172,8 +172,7 @@ func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 			}
 			for v, row := range scores {
 				for j, x := range row {
-					rows = append(rows, []string{con.Name, fmt.Sprint(con.Versions[v].TrainingSeed), fmt.Sprint(p.Seeds[j]), m.Name,
-						report.Exact(x)})
+					rows = append(rows, report.Cells(con.Name, con.Versions[v].TrainingSeed, p.Seeds[j], m.Name, x))
 				}
 			}
 		}
@@ -189,8 +188,7 @@ func stepRows(p *Played) [][]string {
 	rows := [][]string{head}
 	for c, steps := range p.Steps {
 		for _, s := range steps {
-			row := []string{p.Contestants[c].Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), report.Exact(s.Time),
-				report.Exact(s.Reward)}
+			row := report.Cells(p.Contestants[c].Name, s.Seed, s.Step, s.Time, s.Reward)
 			for _, x := range s.Info {
 				row = append(row, report.Exact(x))
 			}
@@ -223,8 +221,7 @@ func sampleRows(p *Played) [][]string {
 				if share < 1 && (1-share)*float64(len(sorted)) < 1-1e-6 {
 					continue // beyond the last but one sample there is nothing to see
 				}
-				rows = append(rows, []string{p.Contestants[c].Name, q.Name, q.Unit, report.Exact(share),
-					report.Exact(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
+				rows = append(rows, report.Cells(p.Contestants[c].Name, q.Name, q.Unit, share, stats.Quantile(sorted, share), len(sorted)))
 			}
 		}
 	}

@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
@@ -256,53 +253,24 @@ func percent(x eval.Number) string {
 // Write leaves profile.json, the sizes with their predictions and the laws as CSV, and the figures. It returns the names
 // of the files.
 func Write(dir string, r *Result) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
 	sizes := [][]string{{"function", "memory_mb", "runs", "mean_s", "median_s", "sd_s", "predicted_s", "error",
 		"exponential_plain_s"}}
 	laws := [][]string{{"function", "law", "text", "mape", "left_out"}}
 	for _, f := range r.Functions {
 		for _, s := range f.Sizes {
-			row := []string{f.Name}
-			for _, v := range []float64{s.MB, float64(s.Runs), s.Mean, s.Median, s.SD, s.Predicted, s.Error, s.Published} {
-				row = append(row, report.Exact(v))
-			}
-			sizes = append(sizes, row)
+			sizes = append(sizes, report.Cells(f.Name, s.MB, float64(s.Runs), s.Mean, s.Median, s.SD, s.Predicted, s.Error, s.Published))
 		}
 		for _, l := range f.Laws {
-			laws = append(laws, []string{f.Name, string(l.Form), l.Text, exact(l.MAPE), exact(l.LeftOut)})
+			laws = append(laws, report.Cells(f.Name, l.Form, l.Text, l.MAPE, l.LeftOut))
 		}
 	}
-	files := []string{"profile.json", "profile_sizes.csv", "profile_laws.csv"}
-	if err := report.WriteFile(dir, files[1], sizes); err != nil {
-		return nil, err
-	}
-	if err := report.WriteFile(dir, files[2], laws); err != nil {
-		return nil, err
-	}
-	b, err := report.JSON(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
-		return nil, err
-	}
-	for name, f := range map[string]*chart.Figure{"profile": r.laws(), "profile_errors": r.errors()} {
-		drawn, err := f.Save(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, drawn...)
-	}
-	return files, nil
-}
-
-func exact(x eval.Number) string {
-	if math.IsNaN(float64(x)) {
-		return ""
-	}
-	return report.Exact(float64(x))
+	f := report.Into(dir)
+	f.JSON("profile.json", r)
+	f.CSV("profile_sizes.csv", sizes)
+	f.CSV("profile_laws.csv", laws)
+	f.Draw("profile", r.laws())
+	f.Draw("profile_errors", r.errors())
+	return f.Files()
 }
 
 // laws draws each function's means with one standard deviation of a run, the chosen law and the published one.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval"
@@ -221,31 +218,18 @@ func (r *LawsResult) questions() string {
 // WriteLaws leaves laws.yaml, laws.json, the settings with their predictions as CSV, and the figure. It returns the names
 // of the files.
 func WriteLaws(dir string, r *LawsResult) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
 	settings := [][]string{{"function", "cpu", "inside", "rows", "measured_s", "predicted_s", "error"}}
 	for _, f := range r.Functions {
 		for _, s := range f.Settings {
-			settings = append(settings, []string{f.Name, report.Exact(s.CPU), report.Exact(s.Inside), strconv.Itoa(s.Rows),
-				report.Exact(s.Measured), report.Exact(s.Predicted), report.Exact(s.Predicted/s.Measured - 1)})
+			settings = append(settings, report.Cells(f.Name, s.CPU, s.Inside, s.Rows, s.Measured, s.Predicted, s.Predicted/s.Measured-1))
 		}
 	}
-	files := []string{"laws.yaml", "laws.json", "laws_settings.csv"}
-	if err := report.WriteFile(dir, files[2], settings); err != nil {
-		return nil, err
-	}
-	b, err := report.JSON(r)
-	if err != nil {
-		return nil, err
-	}
-	for i, text := range [][]byte{[]byte(r.YAML()), b} {
-		if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[i]), text); err != nil {
-			return nil, err
-		}
-	}
-	drawn, err := r.figure().Save(dir, "laws")
-	return append(files, drawn...), err
+	f := report.Into(dir)
+	f.Write("laws.yaml", []byte(r.YAML()), nil)
+	f.JSON("laws.json", r)
+	f.CSV("laws_settings.csv", settings)
+	f.Draw("laws", r.figure())
+	return f.Files()
 }
 
 // figure draws each function's times over the CPU limit: what was measured, what the law says there, and what it says of

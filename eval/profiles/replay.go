@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -269,15 +268,10 @@ func ReplayTable(r *Replayed) [][]string {
 
 // WriteReplay leaves profile_replay.csv and the figure. It returns the names of the files.
 func WriteReplay(dir string, r *Replayed) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	const name = "profile_replay"
-	if err := report.WriteFile(dir, name+".csv", ReplayTable(r)); err != nil {
-		return nil, err
-	}
-	drawn, err := r.figure().Save(dir, name)
-	return append([]string{name + ".csv"}, drawn...), err
+	f := report.Into(dir)
+	f.CSV("profile_replay.csv", ReplayTable(r))
+	f.Draw("profile_replay", r.figure())
+	return f.Files()
 }
 
 func (r *Replayed) figure() *chart.Figure {

@@ -2,13 +2,10 @@ package search
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/agents/online"
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -63,11 +60,8 @@ func (r *Result) Iterations() []Iteration {
 func IterationsTable(results ...*Result) report.Table {
 	t := report.Table{
 		Name: "iterations", Title: "Window by window, means over the repetitions",
-		Columns: []report.Column{
-			{Name: "method"}, {Name: "window"}, {Name: "price", Unit: "USD/h"}, {Name: "latency", Unit: "s"},
-			{Name: "latency_p95", Unit: "s"}, {Name: "successes", Unit: "requests"}, {Name: "failed", Unit: "requests"},
-			{Name: "violated", Unit: "repetitions"}, {Name: "safe", Unit: "repetitions"}, {Name: "repetitions"},
-		},
+		Columns: report.Head("method", "window", "price [USD/h]", "latency [s]", "latency_p95 [s]", "successes [requests]",
+			"failed [requests]", "violated [repetitions]", "safe [repetitions]", "repetitions"),
 	}
 	for _, r := range results {
 		for w, i := range r.Iterations() {
@@ -141,12 +135,9 @@ func Comparison(results ...*Result) string {
 func Windows(results ...*Result) report.Table {
 	t := report.Table{
 		Name: "windows", Title: "Every window",
-		Columns: []report.Column{
-			{Name: "method"}, {Name: "workflow"}, {Name: "users"}, {Name: "repetition"}, {Name: "phase"}, {Name: "window"},
-			{Name: "seed"}, {Name: "by"}, {Name: "price", Unit: "USD/h"}, {Name: "latency", Unit: "s"},
-			{Name: "latency_p95", Unit: "s"}, {Name: "success", Unit: "share"}, {Name: "successes", Unit: "requests"},
-			{Name: "failed", Unit: "requests"}, {Name: "violated"}, {Name: "best"},
-		},
+		Columns: report.Head("method", "workflow", "users", "repetition", "phase", "window", "seed", "by", "price [USD/h]",
+			"latency [s]", "latency_p95 [s]", "success [share]", "successes [requests]", "failed [requests]", "violated",
+			"best"),
 	}
 	for _, r := range results {
 		for i, p := range r.Repetitions {
@@ -181,11 +172,8 @@ func Methods(results ...*Result) report.Table {
 		Name: "methods", Title: "The cheapest feasible configuration of each method",
 		Note: fmt.Sprintf("%s: no window kept the thresholds. Seen: means over the repetitions that found one. Again: the "+
 			"same configurations in fresh windows.", none),
-		Columns: []report.Column{
-			{Name: "method"}, {Name: "workflow"}, {Name: "users"}, {Name: "found", Unit: "repetitions"},
-			{Name: "price", Unit: "USD/h"}, {Name: "latency seen", Unit: "s"}, {Name: "latency again", Unit: "s"},
-			{Name: "violated again", Unit: "share of windows"}, {Name: "violated in the search", Unit: "share of windows"},
-		},
+		Columns: report.Head("method", "workflow", "users", "found [repetitions]", "price [USD/h]", "latency seen [s]",
+			"latency again [s]", "violated again [share of windows]", "violated in the search [share of windows]"),
 	}
 	for _, r := range results {
 		line := []any{r.Method, r.Workflow, r.Users, fmt.Sprintf("%d of %d", r.Found, len(r.Repetitions)), none, none, none,
@@ -246,27 +234,12 @@ func Figure(title string, qos sizing.QoS, results ...*Result) *chart.Figure {
 // Save writes results into a folder: search.json, the windows, iterations and methods as CSV, and the figure. It returns
 // the names of the files.
 func Save(dir, title string, qos sizing.QoS, results ...*Result) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	var out []string
-	write := func(name string, text []byte, err error) error {
-		if err != nil {
-			return err
-		}
-		out = append(out, name)
-		return durable.WriteFile(durable.OS{}, filepath.Join(dir, name), text)
-	}
-	text, err := report.JSON(results)
-	if err := write("search.json", text, err); err != nil {
-		return nil, err
-	}
+	f := report.Into(dir)
+	f.JSON("search.json", results)
 	for _, t := range []report.Table{Windows(results...), IterationsTable(results...), Methods(results...)} {
 		text, err := t.CSV()
-		if err := write(t.Name+".csv", text, err); err != nil {
-			return nil, err
-		}
+		f.Write(t.Name+".csv", text, err)
 	}
-	names, err := Figure(title, qos, results...).Save(dir, "iterations")
-	return append(out, names...), err
+	f.Draw("iterations", Figure(title, qos, results...))
+	return f.Files()
 }

@@ -35,28 +35,13 @@ type Row struct {
 	Note  string      `json:"note"`
 }
 
-// Figure is a chart with the numbers that it shows.
-type Figure struct {
-	// Name is that of the files, without an extension. Caption says what is to be seen.
-	Name, Caption string
-	Chart         *chart.Figure
-	// Columns and Rows are the data, as in a [report.Table].
-	Columns []report.Column
-	Rows    [][]any
-}
-
-// data is the table of what the figure shows.
-func (f *Figure) data() report.Table {
-	return report.Table{Name: f.Name, Columns: f.Columns, Rows: f.Rows}
-}
-
 // Report gathers what a suite finds. It is not for several goroutines at a time. An entry that is wrong ends [Run]
 // with an error that names it, so the calls themselves return no error.
 type Report struct {
 	result  Result
 	seeds   []uint64
 	tables  []report.Table
-	figures []Figure
+	figures []report.Figure
 	err     error
 }
 
@@ -197,11 +182,11 @@ func (r *Report) Table(t report.Table) {
 }
 
 // Figure adds a figure. A chart without panels is left out.
-func (r *Report) Figure(f Figure) {
+func (r *Report) Figure(f report.Figure) {
 	if f.Chart == nil || len(f.Chart.Panels) == 0 {
 		return
 	}
-	r.add("figure", f.data())
+	r.add("figure", f.Data())
 	r.figures = append(r.figures, f)
 	r.result.Figures = append(r.result.Figures, f.Name+".png")
 }
@@ -212,28 +197,12 @@ func (r *Report) add(kind string, t report.Table) {
 		r.Fail("%q is no name of a file: want lower-case letters, digits, - and _", t.Name)
 	}
 	if slices.ContainsFunc(r.tables, func(o report.Table) bool { return o.Name == t.Name }) ||
-		slices.ContainsFunc(r.figures, func(o Figure) bool { return o.Name == t.Name }) {
+		slices.ContainsFunc(r.figures, func(o report.Figure) bool { return o.Name == t.Name }) {
 		r.Fail("two tables or figures are called %s", t.Name)
 	}
 	if err := t.Check(); err != nil {
 		r.Fail("%s %w", kind, err)
 	}
-}
-
-// Line draws estimates over x as a line within the band of their intervals.
-func Line(p *chart.Panel, s chart.Style, x []float64, e []report.Estimate) {
-	mid, low, high := make([]float64, len(e)), make([]float64, len(e)), make([]float64, len(e))
-	for k, v := range e {
-		mid[k], low[k], high[k] = v.At, v.Low, v.High
-	}
-	p.Band(s, x, low, high)
-	p.Line(s, x, mid, false)
-}
-
-// Ring is a style for a paper's value, in the colour of what it is compared with.
-func Ring(s chart.Style) chart.Style {
-	s.Glyph = chart.Bound().Glyph
-	return s
 }
 
 // drawn is a figure as the bytes of a PNG file.

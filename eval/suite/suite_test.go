@@ -267,7 +267,7 @@ func TestReportErrors(t *testing.T) {
 		`"../t" is no name of a file`: func(r *Report) { r.Table(report.Table{Name: "../t", Columns: report.Head("a")}) },
 		"are called t": func(r *Report) {
 			r.Table(report.Table{Name: "t", Columns: report.Head("a")})
-			r.Figure(Figure{Name: "t", Chart: panel, Columns: report.Head("a")})
+			r.Figure(report.Figure{Name: "t", Chart: panel, Columns: report.Head("a")})
 		},
 		`verdict "perhaps", want holds`: func(r *Report) { r.Claim(Claim{Claim: "c", Verdict: "perhaps"}) },
 		"an estimate of no scores":      func(r *Report) { r.Measured(Row{Figure: "1", Quantity: "q"}, nil) },
@@ -275,7 +275,7 @@ func TestReportErrors(t *testing.T) {
 			r.Compare("s", eval.Metric{},
 				eval.Scored{Name: "a", Scores: stats.Scores{{1}}})
 		},
-		"figure f has no columns": func(r *Report) { r.Figure(Figure{Name: "f", Chart: panel}) },
+		"figure f has no columns": func(r *Report) { r.Figure(report.Figure{Name: "f", Chart: panel}) },
 	} {
 		r := newReport([]uint64{1, 2})
 		if add(r); r.err == nil || !strings.Contains(r.err.Error(), want) {
@@ -283,7 +283,7 @@ func TestReportErrors(t *testing.T) {
 		}
 	}
 	r := newReport([]uint64{1, 2})
-	r.Figure(Figure{Name: "empty", Chart: &chart.Figure{}})
+	r.Figure(report.Figure{Name: "empty", Chart: &chart.Figure{}})
 	r.Measured(Row{Figure: "1", Quantity: "q"}, stats.Scores{{nan, 1}})
 	if r.err != nil || len(r.figures) != 0 {
 		t.Errorf("a figure without panels, and scores that are missing: %v", r.err)

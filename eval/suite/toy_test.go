@@ -67,7 +67,7 @@ func runToy(ctx context.Context, o Options, r *Report) error {
 		return err
 	}
 	var all []eval.Scored
-	f := Figure{
+	f := report.Figure{
 		Name: "cost", Caption: "Cost over steps.",
 		Chart:   &chart.Figure{Columns: 1, Width: vg.Length(150), Height: vg.Length(80)},
 		Columns: report.Head("policy", "step", "cost"),

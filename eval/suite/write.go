@@ -121,7 +121,7 @@ func write(dir string, r *Report, res *Result) error {
 			return fmt.Errorf("%s.pdf: %w", f.Name, err)
 		}
 		files[f.Name+".png"], files[f.Name+".pdf"] = image, page.Bytes()
-		all = append(all, f.data())
+		all = append(all, f.Data())
 	}
 	for _, t := range all {
 		b, err := t.CSV()
@@ -237,7 +237,7 @@ func (res *Result) verdictLines() [][]string {
 }
 
 // Markdown is suite.md: a page that shows everything.
-func Markdown(res *Result, tables []report.Table, figures []Figure) string {
+func Markdown(res *Result, tables []report.Table, figures []report.Figure) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s. The paper: %s.\n\n", res.Suite, capital(res.Doc), res.Paper)
 	fmt.Fprintf(&b, "`%s` makes this page, its tables and its figures again (revision %s).\n", res.Command, res.Revision)

@@ -19,11 +19,11 @@ const (
 )
 
 // plot is a figure of lines over x: one line for each of a few series, with bands over seeds.
-type plot struct{ suite.Figure }
+type plot struct{ report.Figure }
 
 // newPlot begins a figure; series, x and y head the columns of its data.
 func newPlot(name, caption, series, x, y string) *plot {
-	return &plot{suite.Figure{
+	return &plot{report.Figure{
 		Name: name, Caption: caption + " Bands are 95 % intervals.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
 		Columns: report.Head("panel", series, x, y),
@@ -44,7 +44,7 @@ func (p *plot) panel(r *suite.Report, title, x, y string, names []string, xs []f
 			es = append(es, e)
 			p.Rows = append(p.Rows, []any{title, name, xs[k], e})
 		}
-		suite.Line(c, chart.Styles(p.style(name)), xs, es)
+		report.Line(c, chart.Styles(p.style(name)), xs, es)
 	}
 	c.RangeY(0, 0)
 	p.Chart.Panels = append(p.Chart.Panels, c)

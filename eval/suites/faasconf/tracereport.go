@@ -106,7 +106,7 @@ func estimateOf(n pareto.Number) report.Estimate {
 
 // drawFrontiers shows price over violations, a line for each family.
 func (t *trace) drawFrontiers(res *pareto.Result) {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig9-frontiers",
 		Caption: "Price over violated windows in the 85 minutes: a point for each setting, means over training and workload " +
 			"seeds. Lower left is better.",
@@ -130,7 +130,7 @@ func (t *trace) drawFrontiers(res *pareto.Result) {
 		for _, p := range rows {
 			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, estimateOf(p.Price))
 		}
-		suite.Line(panel, style, x, y)
+		report.Line(panel, style, x, y)
 	}
 	panel.RangeY(0, 0)
 	f.Chart.Panels = []*chart.Panel{panel}
@@ -139,7 +139,7 @@ func (t *trace) drawFrontiers(res *pareto.Result) {
 
 // draw shows violations, latency and cost as they add up.
 func (t *trace) draw() {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig9-trace",
 		Caption: "Fig. 9: violated windows, latency and cost since the beginning of the 85 minutes, which no policy was " +
 			"trained on. Lines are means over training seeds, bands 95 % intervals over workload seeds.",
@@ -161,7 +161,7 @@ func (t *trace) draw() {
 			for w := range x {
 				x[w] = float64(w + 1)
 			}
-			suite.Line(panels[k], style, x, bands[k])
+			report.Line(panels[k], style, x, bands[k])
 		}
 		for w := range bands[0] {
 			f.Rows = append(f.Rows, []any{name, w + 1, bands[0][w], bands[1][w], bands[2][w]})

@@ -181,7 +181,7 @@ func comparedIn(f *field, rule string) []int {
 // deepRMFigure is every mean slowdown.
 func deepRMFigure(r *suite.Report, s *readings) {
 	players := s[0].fields[0].players
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig3-deeprm",
 		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is " +
 			"below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
@@ -207,13 +207,13 @@ func deepRMFigure(r *suite.Report, s *readings) {
 			if w != s.of(i) {
 				continue
 			}
-			suite.Line(wide, chart.Styles(i), w.loads, e)
+			report.Line(wide, chart.Styles(i), w.loads, e)
 			// The right panel ends a line where it rises above 10.
 			end := slices.IndexFunc(e, func(x report.Estimate) bool { return x.High > 10 })
 			if end < 0 {
 				end = len(e)
 			}
-			suite.Line(low, chart.Styles(i), w.loads[:end], e[:end])
+			report.Line(low, chart.Styles(i), w.loads[:end], e[:end])
 		}
 	}
 	for _, v := range published {

@@ -206,5 +206,5 @@ func key(players []player) []chart.Entry {
 
 // ring marks a value of the paper's, or a range of values, in a policy's colour.
 func ring(p *chart.Panel, s chart.Style, x, lo, hi float64) {
-	p.Cross(suite.Ring(s), chart.Exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
+	p.Cross(report.Ring(s), chart.Exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
 }

@@ -172,7 +172,7 @@ func power(n int) string {
 
 // fig1Figure draws both over edges, log-log, beside lines of slope 1.
 func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig1-seconds",
 		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of " +
 			"edges. Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at " +
@@ -204,7 +204,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 				proportional[k] = last * x[k] / x[len(x)-1]
 			}
 			p.Line(chart.Bound(), x, proportional, false)
-			suite.Line(p, chart.Styles(i), x, bands[n])
+			report.Line(p, chart.Styles(i), x, bands[n])
 		}
 	}
 	f.Chart.Key = append(f.Chart.Key,

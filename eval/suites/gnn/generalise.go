@@ -311,7 +311,7 @@ func orNone(list []string) string {
 // losses compares the policy with the rules in every setting, with what it was where it was trained.
 func losses(r *suite.Report, all []*place) (out []loss) {
 	home := all[0].against(learned(all[0].field)[0])
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "generalise",
 		Caption: "The policy over graphs in settings that it was not trained in (the first line, and loads marked *, are " +
 			"those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % " +
@@ -373,7 +373,7 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 // rulesFigure shows the rules in all settings where no trained policy plays.
 func rulesFigure(r *suite.Report, all []*place) {
 	players := all[0].players
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "generalise", Caption: "The rules in every setting; no trained policy plays. 95 % intervals.",
 		Chart:   &chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))},
 		Columns: report.Head("kind", "setting", "policy", "slowdown"),

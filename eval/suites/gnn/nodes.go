@@ -89,7 +89,7 @@ func newField(r *suite.Report, name string, w *world, say bool, policies ...*tra
 // nodesFigure is every quantity at every load.
 func nodesFigure(r *suite.Report, s *sweep) {
 	players := s.fields[0].players
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "nodes-loads",
 		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. Slowdown on a " +
 			"logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger " +
@@ -121,7 +121,7 @@ func nodesFigure(r *suite.Report, s *sweep) {
 				e = append(e, g.estimate(i, q.Name))
 				cells[k*len(players)+i] = append(cells[k*len(players)+i], e[k])
 			}
-			suite.Line(panel, chart.Styles(i), s.loads, e)
+			report.Line(panel, chart.Styles(i), s.loads, e)
 		}
 		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}

@@ -219,7 +219,7 @@ func levels(o *suite.Options, r *suite.Report, worlds ...*world) []*priceLevel {
 // figure shows every regime's profits, HOPS' own as a line through each, a figure per profile.
 func (c *control) figure(r *suite.Report) {
 	for k, list := range [][]*regime{c.paper, c.outside} {
-		f := suite.Figure{
+		f := report.Figure{
 			Name: []string{"control-prices", "control-outside"}[k],
 			Caption: []string{
 				"The same rivals at other prices, every user buying something: profit of each (95 % intervals) and, " +
@@ -236,7 +236,7 @@ func (c *control) figure(r *suite.Report) {
 }
 
 // panels are one profile's regimes, all on the same axis.
-func (c *control) panels(f *suite.Figure, list []*regime) {
+func (c *control) panels(f *report.Figure, list []*regime) {
 	names := list[0].own.names()
 	own := list[0].own.estimate(0, "profit", 1)
 	lo, hi := own.Low, own.High
@@ -265,7 +265,7 @@ func (c *control) panels(f *suite.Figure, list []*regime) {
 
 // sweepFigure shows profit against the level of prices.
 func sweepFigure(r *suite.Report, c *control) {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "control-level",
 		Caption: "Profit against the level of prices: all rivals at 1.1/1.3/1.5 and so much more or less. As eq. 1 is " +
 			"printed every user buys something, and profit rises with the price without end; where users may stay away it " +
@@ -292,7 +292,7 @@ func sweepFigure(r *suite.Report, c *control) {
 				x, profit = append(x, l.shift), append(profit, e)
 				f.Rows = append(f.Rows, []any{users, p.name, l.shift, e, l.estimate(i, "violation_rate", 100)})
 			}
-			suite.Line(panel, chart.Styles(i+1), x, profit)
+			report.Line(panel, chart.Styles(i+1), x, profit)
 			if i == 0 {
 				y := own.estimate(0, "profit", 1).At
 				panel.Line(faded(chart.Styles(0)), []float64{x[0], x[len(x)-1]}, []float64{y, y}, false)

@@ -33,7 +33,7 @@ func figure2(r *suite.Report, mains []*match) {
 // overWindows draws profit and violations of matches side by side, with the paper's values at the end where it has
 // some.
 func overWindows(r *suite.Report, name, caption string, matches []*match, paper bool) {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: name, Caption: caption,
 		Chart: &chart.Figure{
 			Columns: max(2, len(matches)), Width: half, Height: height, Key: matches[0].key(chart.Entry{Line: true, Band: true}),
@@ -60,8 +60,8 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 			bands[i] = [2][]report.Estimate{profit, rate}
 		}
 		for i := range slices.Backward(m.policies) { // HOPS on top
-			suite.Line(money, chart.Styles(i), windows(bands[i][0]), bands[i][0])
-			suite.Line(rates, chart.Styles(i), windows(bands[i][1]), bands[i][1])
+			report.Line(money, chart.Styles(i), windows(bands[i][0]), bands[i][0])
+			report.Line(rates, chart.Styles(i), windows(bands[i][1]), bands[i][1])
 		}
 		if paper {
 			m.rings(money, rates)
@@ -88,7 +88,7 @@ func (m *match) rings(money, rates *chart.Panel) {
 		policy       string
 		profit, rate float64
 	}{{hopsName, paperProfit, paperViolated}, {hasName, paperBest, paperViolatedH}} {
-		s := suite.Ring(chart.Styles(m.of(end.policy)))
+		s := report.Ring(chart.Styles(m.of(end.policy)))
 		money.Cross(s, x, chart.Exactly(end.profit))
 		rates.Cross(s, x, chart.Exactly(end.rate))
 	}
@@ -152,7 +152,7 @@ func figure3(r *suite.Report, mains []*match) {
 		{"price", "price (money per billing unit)", "3b", "money per billing unit", 1, paperPrices},
 		{"baseline", "keep-alive vGPUs", "3c", "vGPUs", 1, paperBaselines},
 	}
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig3-tiers",
 		Caption: "Fig. 3: HOPS' tier shares, prices and baselines. Bands are 95 % intervals over seeds; " +
 			"dashed lines are the paper's final values.",
@@ -178,7 +178,7 @@ func figure3(r *suite.Report, mains []*match) {
 				name := fmt.Sprintf("%s_%d", q.name, tier+1)
 				band := suite.Band(m.series(0, name, q.factor))
 				bands[tier][k] = band
-				suite.Line(panel, chart.Styles(tier), windows(band), band)
+				report.Line(panel, chart.Styles(tier), windows(band), band)
 				ends, y := []float64{1, float64(m.world.config.Windows)}, q.paper[tier]
 				panel.Line(faded(chart.Styles(tier)), ends, []float64{y, y}, false)
 				r.Measured(suite.Row{
@@ -220,7 +220,7 @@ func figure4(r *suite.Report, mains []*match) {
 	}
 	notes := map[string]string{hasName: "the paper: HOPS has less than 4 % of it",
 		mqfqName: "the paper: an order of magnitude above HOPS"}
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig4-switches-and-utilisation",
 		Caption: "Fig. 4: switches as the paper charges them (keep-alive vGPUs only, for policies that have such), all " +
 			"changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's " +
@@ -228,7 +228,7 @@ func figure4(r *suite.Report, mains []*match) {
 		Chart:   &chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
 		Columns: report.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),
 	}
-	papers := suite.Ring(chart.Common())
+	papers := report.Ring(chart.Common())
 	f.Chart.Key = []chart.Entry{{Text: "here", Style: chart.Common(), Dot: true, Line: true},
 		{Text: "the paper", Style: papers, Dot: true}}
 	for _, m := range mains {

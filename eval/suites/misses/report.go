@@ -118,7 +118,7 @@ func (f *part) draw(p *chart.Panel, s chart.Style, factor float64, method string
 		e.High = min(e.High, most)
 		x, y = append(x, max(o.Missed.Point, least)), append(y, e)
 	}
-	suite.Line(p, s, x, y)
+	report.Line(p, s, x, y)
 	for k := range x {
 		p.Cross(s, chart.Exactly(x[k]), chart.Exactly(y[k].At))
 	}
@@ -127,7 +127,7 @@ func (f *part) draw(p *chart.Panel, s chart.Style, factor float64, method string
 // report adds them with their data.
 func (f *figures) report(r *suite.Report) {
 	for i, name := range []string{"paper-", "planners-"} {
-		r.Figure(suite.Figure{Name: name + fileName(f.world),
+		r.Figure(report.Figure{Name: name + fileName(f.world),
 			Caption: "What each method costs and how many requests are late, at each of its settings: " + f.world,
 			Chart:   f.parts[i].chart, Rows: f.parts[i].rows,
 			Columns: report.Head("SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]")})

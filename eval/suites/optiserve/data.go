@@ -247,8 +247,8 @@ func costErrors(fit *profiles.Result, samples map[string][]memory.Sample) (chose
 }
 
 // curvesFigure draws PRCP's curves: each strategy beside the ideal.
-func (d *data) curvesFigure() suite.Figure {
-	fig := suite.Figure{Name: "prcp", Caption: "PRCP's curves: the exact optimum over each strategy's answer, under 100 constraints. The data has the values.",
+func (d *data) curvesFigure() report.Figure {
+	fig := report.Figure{Name: "prcp", Caption: "PRCP's curves: the exact optimum over each strategy's answer, under 100 constraints. The data has the values.",
 		Columns: report.Head("application", "objective", "constraint", "disabled", "rt/m", "ert/c", "max", "ideal")}
 	c := &chart.Figure{Title: "PRCP beside the exact optimum", Columns: 4, Width: 6 * vg.Centimeter, Height: 5 * vg.Centimeter,
 		Under: "App1 to App4 on measured profiles, 100 constraints each"}
@@ -287,8 +287,8 @@ func (d *data) curvesFigure() suite.Figure {
 }
 
 // lawsFigure is Fig. 3.1: measured times and laws.
-func (d *data) lawsFigure() suite.Figure {
-	fig := suite.Figure{Name: "fig31", Caption: "Measured mean times of six functions over memory, the law that errs least at " +
+func (d *data) lawsFigure() report.Figure {
+	fig := report.Figure{Name: "fig31", Caption: "Measured mean times of six functions over memory, the law that errs least at " +
 		"sizes left out, and the published exponential law.",
 		Columns: report.Head("function", "memory [MB]", "mean [s]", "sd [s]", "chosen law [s]", "exponential [s]")}
 	c := &chart.Figure{Title: "Execution time over memory", Columns: 3, Width: 6.4 * vg.Centimeter, Height: 5 * vg.Centimeter,
@@ -315,8 +315,8 @@ func (d *data) lawsFigure() suite.Figure {
 }
 
 // errorsFigure is Fig. 5.1: the distribution of the relative errors of times and costs.
-func (d *data) errorsFigure() suite.Figure {
-	fig := suite.Figure{Name: "fig51", Caption: "Distribution of the relative errors of mean times and of prices of runs over six " +
+func (d *data) errorsFigure() report.Figure {
+	fig := report.Figure{Name: "fig51", Caption: "Distribution of the relative errors of mean times and of prices of runs over six " +
 		"functions and 46 sizes.", Columns: report.Head("quantity", "law", "error [%]", "share")}
 	c := &chart.Figure{Title: "Errors of the laws", Columns: 2, Width: 7.5 * vg.Centimeter, Height: 6.5 * vg.Centimeter,
 		Under: "lines: the thesis' 80th percentile of about 10 %"}

@@ -156,8 +156,8 @@ func (f *fig55) report(r *suite.Report) {
 }
 
 // figure draws the shares by application and objective; its data has the quartiles that the thesis draws as boxes.
-func (f *fig55) figure(r *suite.Report) suite.Figure {
-	fig := suite.Figure{Name: "fig55", Caption: "Problems, drawn with tight bounds, in which an answer reaches 95 % of the ideal, " +
+func (f *fig55) figure(r *suite.Report) report.Figure {
+	fig := report.Figure{Name: "fig55", Caption: "Problems, drawn with tight bounds, in which an answer reaches 95 % of the ideal, " +
 		"with 95 % intervals over seeds. The data has percentiles of the share of the ideal; 0 is no feasible answer.",
 		Columns: report.Head("application", "objective", "heuristic", "near", "low", "high", "p5", "p25", "p50", "p75", "p95")}
 	c := &chart.Figure{Title: "Answers at 95 % of the exact optimum or more", Columns: 3, Width: 7 * vg.Centimeter,

@@ -154,7 +154,7 @@ func (f *fig56) report(r *suite.Report) {
 		Paper: &usd, Ours: eval.Number(f.app4.USD), Note: note})
 	r.Row(suite.Row{Figure: "5.6", Quantity: "App6: least time with an accuracy of 1 for 3,108 USD per million executions", Unit: "s",
 		Paper: &seconds, Ours: eval.Number(f.app6.Seconds), Note: note})
-	fig := suite.Figure{Name: "fig56", Caption: "Exact trade-offs: the least time over the budget, the least cost over the " +
+	fig := report.Figure{Name: "fig56", Caption: "Exact trade-offs: the least time over the budget, the least cost over the " +
 		"accuracy, the greatest accuracy over the time.", Columns: report.Head("application", "panel", "curve", "x", "y")}
 	c := &chart.Figure{Title: "What-if: exact trade-offs of three applications", Columns: 3, Width: 7.5 * vg.Centimeter,
 		Height: 6 * vg.Centimeter, Under: "USD per million executions"}

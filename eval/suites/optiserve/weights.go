@@ -127,7 +127,7 @@ func (w *sweep) report(r *suite.Report) {
 			"the smallest and at the largest size. As printed, w is in USD per million executions (least time) or "+
 			"milliseconds (least cost).", w.seeds),
 		Columns: report.Head("laws", "terms", "w", "near [%]")}
-	fig := suite.Figure{Name: "weights", Caption: "BCR_max over the weight of eq. 4.7: as printed, and with terms divided by " +
+	fig := report.Figure{Name: "weights", Caption: "BCR_max over the weight of eq. 4.7: as printed, and with terms divided by " +
 		"their ranges.", Columns: report.Head("laws", "terms", "w", "near", "low", "high")}
 	c := &chart.Figure{Title: "What the weight of eq. 4.7 does", Columns: 2, Width: 8 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
 		Under: "bands: 95 % interval over seeds"}

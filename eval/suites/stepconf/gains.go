@@ -138,8 +138,8 @@ func (w *sweep) reportGains(r *suite.Report) {
 }
 
 // gainFigure draws cost over time of everyone.
-func (w *sweep) gainFigure(r *suite.Report) suite.Figure {
-	fig := suite.Figure{Name: "fig19", Caption: "What time costs: mean cost over mean time of each decider, a point for each limit. Lower " +
+func (w *sweep) gainFigure(r *suite.Report) report.Figure {
+	fig := report.Figure{Name: "fig19", Caption: "What time costs: mean cost over mean time of each decider, a point for each limit. Lower " +
 		"and further left is better.", Columns: report.Head("workflow", "decider", "limit / fastest", "time [s]", "cost [USD per thousand]")}
 	c := &chart.Figure{Title: "Cost and time of the deciders", Columns: len(workflows), Width: 8 * vg.Centimeter,
 		Height: 7 * vg.Centimeter, Under: fmt.Sprintf("limits from %g to %g times the fastest time; means over seeds",
@@ -199,7 +199,7 @@ func (w *sweep) reportLimits(r *suite.Report) {
 				"limit", factor), Unit: "%", Note: "the paper: mostly below the limit"}, w.by(k, d, f, missed))
 		}
 	}
-	fig := suite.Figure{Name: "fig18", Caption: "Time of a request over its limit: median, and 5th to 95th percentile, under four limits. " +
+	fig := report.Figure{Name: "fig18", Caption: "Time of a request over its limit: median, and 5th to 95th percentile, under four limits. " +
 		"The dotted line is the limit.", Columns: report.Head("workflow", "limit / fastest", "decider", "p5", "median", "p95", "missed [%]")}
 	c := &chart.Figure{Title: "End-to-end time under four limits", Columns: 3, Width: 7.5 * vg.Centimeter, Height: 6.5 * vg.Centimeter,
 		Under: fmt.Sprintf("%d requests of each of %d seeds; bars: 5th to 95th percentile", w.requests, w.seeds)}
@@ -259,8 +259,8 @@ func (w *sweep) reportParallelism(r *suite.Report) {
 }
 
 // costFigure draws mean cost over the limit, and below it the share of missed limits.
-func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names []string) suite.Figure {
-	fig := suite.Figure{Name: name, Caption: caption, Columns: report.Head("workflow", "limit / fastest", "decider",
+func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names []string) report.Figure {
+	fig := report.Figure{Name: name, Caption: caption, Columns: report.Head("workflow", "limit / fastest", "decider",
 		"cost [USD per thousand]", "low", "high", "missed [%]", "missed low", "missed high")}
 	c := &chart.Figure{Title: title, Columns: len(workflows), Width: 7.5 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
 		Under: fmt.Sprintf("means over %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests, w.seeds)}
@@ -283,8 +283,8 @@ func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names [
 				x, y := cost[f], late[f]
 				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, n, x.At, x.Low, x.High, y.At, y.Low, y.High})
 			}
-			suite.Line(top, chart.Styles(i), factors, cost)
-			suite.Line(under, chart.Styles(i), factors, late)
+			report.Line(top, chart.Styles(i), factors, cost)
+			report.Line(under, chart.Styles(i), factors, late)
 		}
 		under.RangeY(0, 100)
 		c.Panels, below = append(c.Panels, top), append(below, under)
@@ -317,7 +317,7 @@ func decisionShare(s *summary) float64 { return 100 * decision * s.decisions / s
 func (w *sweep) reportBreakdown(r *suite.Report) {
 	most := 1.0
 	d := find(w.deciders, "StepConf")
-	fig := suite.Figure{Name: "fig22", Caption: "What the time on the critical path is spent with under StepConf.",
+	fig := report.Figure{Name: "fig22", Caption: "What the time on the critical path is spent with under StepConf.",
 		Columns: report.Head("workflow", "limit / fastest", "part", "share [%]", "low", "high")}
 	c := &chart.Figure{Title: "Breakdown of the end-to-end time", Columns: len(workflows), Width: 7 * vg.Centimeter,
 		Height: 6 * vg.Centimeter, Under: fmt.Sprintf("StepConf, %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests,
@@ -335,7 +335,7 @@ func (w *sweep) reportBreakdown(r *suite.Report) {
 				e = append(e, x)
 				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, p.name, x.At, x.Low, x.High})
 			}
-			suite.Line(panel, chart.Styles(i), four, e)
+			report.Line(panel, chart.Styles(i), four, e)
 		}
 		c.Panels = append(c.Panels, panel)
 		measured(r, suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of decisions at 100 µs each, limit 2 ×", Unit: "%", Paper: &most,

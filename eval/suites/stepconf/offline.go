@@ -223,7 +223,7 @@ func (p *planned) mean(workflow, decider int) []float64 {
 }
 
 func (p *planned) report(r *suite.Report) {
-	fig := suite.Figure{Name: "fig21", Caption: "How much dearer than the exact optimum plans are where every step takes its predicted " +
+	fig := report.Figure{Name: "fig21", Caption: "How much dearer than the exact optimum plans are where every step takes its predicted " +
 		"time.", Columns: report.Head("workflow", "decider", "limit / fastest", "over the optimum [%]", "low", "high")}
 	c := &chart.Figure{Title: "Offline plans beside the exact optimum", Columns: len(p.workflows), Width: 6 * vg.Centimeter,
 		Height: 6 * vg.Centimeter, Under: fmt.Sprintf("generated: %d workflows of each seed; rings: the paper's mean", generated)}
@@ -233,7 +233,7 @@ func (p *planned) report(r *suite.Report) {
 			row := suite.Row{Figure: "21, " + name, Quantity: who + ", offline: cost over the Oracle's", Unit: "%"}
 			if x, ok := paperOver[name]; ok && d == 0 {
 				row.Paper = &x
-				panel.Cross(suite.Ring(chart.Styles(0)), chart.Exactly(1.75), chart.Exactly(x))
+				panel.Cross(report.Ring(chart.Styles(0)), chart.Exactly(1.75), chart.Exactly(x))
 			}
 			measured(r, row, p.mean(k, d))
 			for f, factor := range four {

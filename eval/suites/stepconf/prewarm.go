@@ -112,7 +112,7 @@ func (g *warmed) report(r *suite.Report) {
 	t := report.Table{Name: "prewarming", Title: "Prewarming (Fig. 23)", Note: "StepConf, limits of twice the fastest time, every request " +
 		"alone on a cold platform. Costs in USD per thousand requests; the whole step is billed, mapping included, as printed.",
 		Columns: report.Head(head...)}
-	fig := suite.Figure{Name: "fig23", Caption: "Share of the steps' time that passes until their last instances have started, and what " +
+	fig := report.Figure{Name: "fig23", Caption: "Share of the steps' time that passes until their last instances have started, and what " +
 		"a request costs, without and with prewarming.", Columns: report.Head("workflow", "prewarming", "mapping [%]", "low", "high",
 		"cost [USD per thousand]", "cost low", "cost high")}
 	top := chart.NewPanel("", "", "mapping (% of the time)")
