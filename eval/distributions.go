@@ -52,16 +52,15 @@ func (p *painter) profile() ([]string, error) {
 			}
 			key := rng.New(1, "profile").With(uint64(i)).With(uint64(len(f.Panels)))
 			share := stats.ProfileInterval(scores[i], tau, profileResamples, key.Stream())
-			mid, lo, hi := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+			all := make([]report.Estimate, len(x))
 			if p.s.few(pol.Name) {
 				stats.OverSeeds(scores[i], tau, share)
 			}
 			for k, iv := range share {
-				mid[k], lo[k], hi[k] = iv.Point, iv.Low, iv.High
-				rows = append(rows, report.Cells(pol.Name, m.Name, x[k], iv.Point, iv.Low, iv.High))
+				all[k] = report.Of(iv)
+				rows = append(rows, report.Cells(pol.Name, m.Name, x[k], all[k]))
 			}
-			panel.Band(p.styles[i], x, lo, hi)
-			panel.Line(p.styles[i], x, mid, false)
+			report.Line(panel, p.styles[i], x, all)
 		}
 		level(&f, p.s.Plots.Levels, m, panel.LevelX)
 		f.Panels = append(f.Panels, panel)

@@ -14,10 +14,9 @@ import (
 // Iteration is what the repetitions of a search did in one window: means, the least and the greatest of price and
 // latency, and how many of them missed the thresholds and were decided by safe exploration.
 type Iteration struct {
-	Price, P95, Latency, Successes, Failed          float64
-	PriceLow, PriceHigh, P95Low, P95High, Low, High float64 // the last two of Latency
-	SuccessesLow, SuccessesHigh                     float64
-	Violated, Safe                                  int
+	Price, P95, Latency, Successes report.Estimate
+	Failed                         float64
+	Violated, Safe                 int
 }
 
 // Iterations sums a result up window by window.
@@ -29,19 +28,15 @@ func (r *Result) Iterations() []Iteration {
 		for k, rep := range r.Repetitions {
 			x := rep.Windows[w]
 			for _, m := range []struct {
-				mean, low, high *float64
-				x               float64
-			}{
-				{&i.Price, &i.PriceLow, &i.PriceHigh, x.Price}, {&i.P95, &i.P95Low, &i.P95High, x.P95},
-				{&i.Latency, &i.Low, &i.High, x.Latency},
-				{&i.Successes, &i.SuccessesLow, &i.SuccessesHigh, x.Successes},
-			} {
-				*m.mean += m.x / n
-				if k == 0 || m.x < *m.low {
-					*m.low = m.x
+				of *report.Estimate
+				x  float64
+			}{{&i.Price, x.Price}, {&i.P95, x.P95}, {&i.Latency, x.Latency}, {&i.Successes, x.Successes}} {
+				m.of.At += m.x / n
+				if k == 0 || m.x < m.of.Low {
+					m.of.Low = m.x
 				}
-				if k == 0 || m.x > *m.high {
-					*m.high = m.x
+				if k == 0 || m.x > m.of.High {
+					m.of.High = m.x
 				}
 			}
 			i.Failed += x.Failed / n
@@ -65,7 +60,7 @@ func IterationsTable(results ...*Result) report.Table {
 	}
 	for _, r := range results {
 		for w, i := range r.Iterations() {
-			t.Rows = append(t.Rows, []any{r.Method, w + 1, i.Price, i.Latency, i.P95, i.Successes, i.Failed, i.Violated, i.Safe,
+			t.Rows = append(t.Rows, []any{r.Method, w + 1, i.Price.At, i.Latency.At, i.P95.At, i.Successes.At, i.Failed, i.Violated, i.Safe,
 				len(r.Repetitions)})
 		}
 	}
@@ -93,8 +88,8 @@ func Text(r *Result) string {
 		default:
 			by = fmt.Sprintf("safe in %d of %d", i.Safe, reps)
 		}
-		rows = append(rows, []string{fmt.Sprint(w + 1), fmt.Sprintf("%.3f", i.Price), fmt.Sprintf("%.2f", i.Latency),
-			fmt.Sprintf("%.2f", i.P95), fmt.Sprintf("%.1f", i.Successes), qos, by})
+		rows = append(rows, []string{fmt.Sprint(w + 1), fmt.Sprintf("%.3f", i.Price.At), fmt.Sprintf("%.2f", i.Latency.At),
+			fmt.Sprintf("%.2f", i.P95.At), fmt.Sprintf("%.1f", i.Successes.At), qos, by})
 	}
 	text := report.Columns(rows, true) + "\n"
 	text += fmt.Sprintf("%.0f %% of the search's %d windows missed the thresholds.\n", 100*r.Search.Violated, r.Search.Windows)
@@ -204,25 +199,18 @@ func Figure(title string, qos sizing.QoS, results ...*Result) *chart.Figure {
 		s := chart.Styles(k)
 		f.Key = append(f.Key, chart.Entry{Text: r.Method, Style: s, Line: true, Band: true})
 		list := r.Iterations()
-		x := make([]float64, len(list))
-		for i := range x {
-			x[i] = float64(i + 1)
-		}
-		draw := func(p *chart.Panel, of func(Iteration) (mean, low, high float64)) {
-			mean, low, high := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
-			for i, it := range list {
-				mean[i], low[i], high[i] = of(it)
+		draw := func(p *chart.Panel, of func(Iteration) report.Estimate) {
+			var e []report.Estimate
+			for _, i := range list {
+				e = append(e, of(i))
 			}
 			p.WholeX()
-			p.Band(s, x, low, high)
-			p.Line(s, x, mean, false)
+			report.Line(p, s, report.Each(len(list), func(i int) float64 { return float64(i + 1) }), e)
 		}
-		draw(price, func(i Iteration) (float64, float64, float64) { return i.Price, i.PriceLow, i.PriceHigh })
-		draw(latency, func(i Iteration) (float64, float64, float64) { return i.Latency, i.Low, i.High })
-		draw(tail, func(i Iteration) (float64, float64, float64) { return i.P95, i.P95Low, i.P95High })
-		draw(successes, func(i Iteration) (float64, float64, float64) {
-			return i.Successes, i.SuccessesLow, i.SuccessesHigh
-		})
+		draw(price, func(i Iteration) report.Estimate { return i.Price })
+		draw(latency, func(i Iteration) report.Estimate { return i.Latency })
+		draw(tail, func(i Iteration) report.Estimate { return i.P95 })
+		draw(successes, func(i Iteration) report.Estimate { return i.Successes })
 	}
 	latency.LevelY(qos.Latency)
 	if qos.Count > 0 {

@@ -52,6 +52,12 @@ func newReport(seeds []uint64) *Report {
 	}}
 }
 
+// With is the row with a value of ours.
+func (r Row) With(e report.Estimate) Row {
+	r.Ours, r.Lo, r.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
+	return r
+}
+
 func (r *Row) estimate() report.Estimate {
 	return report.Estimate{At: float64(r.Ours), Low: float64(r.Lo), High: float64(r.Hi)}
 }
@@ -79,9 +85,7 @@ func (r *Report) Row(row Row) {
 // Measured adds a row whose value is the interquartile mean of scores, as stoker eval estimates it. Ours, Lo and Hi
 // are filled in.
 func (r *Report) Measured(row Row, scores stats.Scores) {
-	e := r.Estimate(scores)
-	row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
-	r.Row(row)
+	r.Row(row.With(r.Estimate(scores)))
 }
 
 // Resamples is the number of bootstrap resamples behind an interval.

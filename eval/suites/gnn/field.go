@@ -126,11 +126,7 @@ func (f *field) slowdowns(a, b int, of func(a, b float64) float64) stats.Scores 
 
 // together puts two players' values together, by workload seed.
 func together(a, b []float64, of func(a, b float64) float64) stats.Scores {
-	out := make([]float64, len(a))
-	for j := range out {
-		out[j] = of(a[j], b[j])
-	}
-	return stats.Scores{out}
+	return stats.Scores{report.Each(len(a), func(j int) float64 { return of(a[j], b[j]) })}
 }
 
 // compare compares a player with all others that keep says, and returns what came out.
@@ -184,9 +180,7 @@ func (s *sweep) total(i int, quantity string) []float64 {
 }
 
 // change is what a is beyond b, in per cent of b, by workload seed.
-func change(a, b []float64) stats.Scores {
-	return together(a, b, func(x, y float64) float64 { return 100 * (x/y - 1) })
-}
+func change(a, b []float64) stats.Scores { return stats.Scores{report.Change(a, b)} }
 
 // Sizes of panels, in points.
 const (

@@ -150,10 +150,7 @@ func atFinalPrices(e *evidence, _ suite.Rule) []suite.Finding {
 func higherPrices(e *evidence, _ suite.Rule) []suite.Finding {
 	a, b := e.control.paper[1], e.control.paper[2]
 	x, y := a.scores(a.of(tunedName), "profit", 1), b.scores(b.of(tunedName), "profit", 1)
-	gain := make([]float64, len(x[0]))
-	for j := range gain {
-		gain[j] = y[0][j] - x[0][j]
-	}
+	gain := report.Each(len(x[0]), func(j int) float64 { return y[0][j] - x[0][j] })
 	return []suite.Finding{{Text: fmt.Sprintf("%s to %s", a.r.Estimate(stats.Scores{gain}), tunedName)}}
 }
 

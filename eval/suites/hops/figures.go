@@ -74,11 +74,7 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 
 // windows are the numbers of windows, from 1, that estimates are of.
 func windows(e []report.Estimate) []float64 {
-	x := make([]float64, len(e))
-	for t := range x {
-		x[t] = float64(t + 1)
-	}
-	return x
+	return report.Each(len(e), func(t int) float64 { return float64(t + 1) })
 }
 
 // rings marks where the paper's HOPS and HAS-GPU end.

@@ -107,11 +107,7 @@ func (m *match) series(i int, quantity string, factor float64) [][]float64 {
 // final is the mean of a quantity over the last windows, by seed.
 func (m *match) final(i int, quantity string, factor float64) stats.Scores {
 	series := m.series(i, quantity, factor)
-	out := make([]float64, len(series))
-	for j, s := range series {
-		out[j] = stats.Mean(s[max(0, len(s)-tail):])
-	}
-	return stats.Scores{out}
+	return stats.Scores{report.Each(len(series), func(j int) float64 { return stats.Mean(series[j][max(0, len(series[j])-tail):]) })}
 }
 
 // lead is how much more HOPS earns than its best rival, in % by seed, and that rival's name. Trained policies are not
@@ -128,11 +124,7 @@ func (m *match) lead() (stats.Scores, string) {
 			name, best = p.name, s
 		}
 	}
-	out := make([]float64, len(own[0]))
-	for j := range out {
-		out[j] = 100 * (own[0][j]/best[0][j] - 1)
-	}
-	return stats.Scores{out}, name
+	return stats.Scores{report.Change(own[0], best[0])}, name
 }
 
 // metric is one of the quantities that verdicts are about.

@@ -154,21 +154,19 @@ func (f *fig56) report(r *suite.Report) {
 		Paper: &usd, Ours: eval.Number(f.app4.USD), Note: note})
 	r.Row(suite.Row{Figure: "5.6", Quantity: "App6: least time with an accuracy of 1 for 3,108 USD per million executions", Unit: "s",
 		Paper: &seconds, Ours: eval.Number(f.app6.Seconds), Note: note})
-	fig := report.Figure{Name: "fig56", Caption: "Exact trade-offs: the least time over the budget, the least cost over the " +
-		"accuracy, the greatest accuracy over the time.", Columns: report.Head("application", "panel", "curve", "x", "y")}
-	c := &chart.Figure{Title: "What-if: exact trade-offs of three applications", Columns: 3, Width: 7.5 * vg.Centimeter,
-		Height: 6 * vg.Centimeter, Under: "USD per million executions"}
+	fig := report.NewFigure("fig56", "Exact trade-offs: the least time over the budget, the least cost over the "+
+		"accuracy, the greatest accuracy over the time.",
+		chart.Figure{Title: "What-if: exact trade-offs of three applications", Columns: 3, Width: 7.5 * vg.Centimeter,
+			Height: 6 * vg.Centimeter, Under: "USD per million executions"}, "application", "panel", "curve", "x", "y")
 	for _, p := range f.panels {
-		q := chart.NewPanel(p.title, p.x, p.y)
+		q := fig.Panel(p.title, p.x, p.y)
 		for i, k := range p.curves {
 			q.Line(chart.Styles(i), k.x, k.y, p.y == "accuracy")
-			c.Key = append(c.Key, chart.Entry{Text: p.app + ", " + k.name, Style: chart.Styles(i), Line: true})
+			fig.Chart.Key = append(fig.Chart.Key, chart.Entry{Text: p.app + ", " + k.name, Style: chart.Styles(i), Line: true})
 			for j := range k.x {
-				fig.Rows = append(fig.Rows, []any{p.app, p.title, k.name, k.x[j], k.y[j]})
+				fig.Row(p.app, p.title, k.name, k.x[j], k.y[j])
 			}
 		}
-		c.Panels = append(c.Panels, q)
 	}
-	fig.Chart = c
-	r.Figure(fig)
+	r.Figure(*fig)
 }

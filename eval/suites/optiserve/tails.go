@@ -180,11 +180,7 @@ func (t *tails) report(r *suite.Report) {
 		for j, load := range t.loads {
 			for k, plan := range t.plans {
 				of := func(value func(variants.Measured) float64) report.Estimate {
-					all := make([]float64, t.seeds)
-					for s, m := range t.measured[i][j][k] {
-						all[s] = value(m)
-					}
-					return scored(r, all)
+					return scored(r, report.Each(t.seeds, func(s int) float64 { return value(t.measured[i][j][k][s]) }))
 				}
 				out.Rows = append(out.Rows, []any{app, load.name, plan, t.bound[i], t.usd[i][j][k], t.p95[i][j][k],
 					of(func(m variants.Measured) float64 { return m.P95.Value }),

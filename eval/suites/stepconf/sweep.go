@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/envs/steps"
-	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/rng"
@@ -62,12 +62,7 @@ func named(name string, instances int) string { return fmt.Sprintf("%s, p = %d",
 
 // find is the place of a decider in everyone.
 func find(all []decider, name string) int {
-	for i, d := range all {
-		if d.name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(all, func(d decider) bool { return d.name == name })
 }
 
 // workflows are the paper's three.
@@ -97,8 +92,8 @@ type sweep struct {
 	deciders []decider
 	requests int // of each seed
 	seeds    int
-	// all by workflow, decider, factor and seed.
-	all [][][][]summary
+	// all by workflow, decider and factor.
+	all *report.Cube[summary]
 }
 
 // summary is what some requests came to.
@@ -121,22 +116,12 @@ func playAll(ctx context.Context, o *suite.Options, n size) (*sweep, error) {
 		}
 		w.models = append(w.models, m)
 	}
-	type job struct{ workflow, decider int }
-	var jobs []job
-	for k := range w.models {
-		w.all = append(w.all, make([][][]summary, len(w.deciders)))
-		for d := range w.deciders {
-			w.all[k][d] = make([][]summary, len(factors))
-			for f := range factors {
-				w.all[k][d][f] = make([]summary, len(o.Seeds))
-			}
-			jobs = append(jobs, job{workflow: k, decider: d})
-		}
-	}
-	// A job is a decider on a workflow: what it works out for the workflow serves all limits.
-	return w, o.Each(ctx, "requests", len(jobs), func(i int) error {
-		j := jobs[i]
-		d, err := w.deciders[j.decider].new()
+	w.all = report.NewCube[summary](w.seeds, report.Axis{Name: "workflow", Len: len(w.models)},
+		report.Axis{Name: "decider", Len: len(w.deciders)}, report.Axis{Name: "limit", Len: len(factors)})
+	// A part is a decider on a workflow: what it works out for the workflow serves all limits.
+	return w, o.Each(ctx, "requests", len(w.models)*len(w.deciders), func(i int) error {
+		workflow, decider := i/len(w.deciders), i%len(w.deciders)
+		d, err := w.deciders[decider].new()
 		if err != nil {
 			return err
 		}
@@ -146,8 +131,8 @@ func playAll(ctx context.Context, o *suite.Options, n size) (*sweep, error) {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				w.all[j.workflow][j.decider][f][s] = requestsOf(&p, w.models[j.workflow], d, factor,
-					rng.New(seed, "stepconf/requests").With(uint64(slices.Index(workflows, w.worlds[j.workflow].workflow))), n.requests)
+				w.all.At(workflow, decider, f)[s] = requestsOf(&p, w.models[workflow], d, factor,
+					rng.New(seed, "stepconf/requests").With(uint64(slices.Index(workflows, w.worlds[workflow].workflow))), n.requests)
 			}
 		}
 		return nil
@@ -186,11 +171,7 @@ func requestsOf(p *steps.Player, m *steps.Model, d steps.Decider, factor float64
 
 // by has a quantity by seed, of a workflow, decider and factor.
 func (w *sweep) by(workflow, decider, factor int, of func(*summary) float64) []float64 {
-	out := make([]float64, w.seeds)
-	for s := range out {
-		out[s] = of(&w.all[workflow][decider][factor][s])
-	}
-	return out
+	return w.all.Of(of, workflow, decider, factor)
 }
 
 // place is a factor's index.
@@ -221,14 +202,11 @@ func (w *sweep) table(r *suite.Report) report.Table {
 }
 
 func (w *sweep) fastest() string {
-	text := ""
+	var parts []string
 	for k, m := range w.models {
-		if k > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s %.3g s", w.worlds[k].String(), m.Fastest)
+		parts = append(parts, fmt.Sprintf("%s %.3g s", w.worlds[k].String(), m.Fastest))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 func seconds(s *summary) float64    { return s.seconds }
@@ -246,7 +224,5 @@ func estimate(r *suite.Report, bySeed []float64) report.Estimate {
 
 // measured adds a row with the estimate of one value for each seed.
 func measured(r *suite.Report, row suite.Row, bySeed []float64) {
-	e := estimate(r, bySeed)
-	row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
-	r.Row(row)
+	r.Row(row.With(estimate(r, bySeed)))
 }
