@@ -93,7 +93,7 @@ func settingOf(e pareto.Equal) string {
 
 // ratioText says a ratio of prices with its interval.
 func ratioText(r pareto.Number) string {
-	f := report.Fit([]report.Estimate{{At: float64(r.Mean), Low: float64(r.Lo), High: float64(r.Hi)}}, 0, false)
+	f := report.Fit([]report.Estimate{r.Estimate()}, 0, false)
 	out := fmt.Sprintf("%s times as much [%s, %s]", f.Number(float64(r.Mean)), f.Number(float64(r.Lo)), f.Number(float64(r.Hi)))
 	if !r.Decided(1) {
 		out += " (undecided)"

@@ -137,12 +137,7 @@ func bounds(k catalog.Kind) int {
 
 // method is the one of a name, the zero value where there is none.
 func (s *Summary) method(name string) Method {
-	for _, m := range s.Methods {
-		if m.Name == name {
-			return m
-		}
-	}
-	return Method{}
+	return one(s.Methods, func(m *Method) bool { return m.Name == name })
 }
 
 // settings are what the contestants are settings of, in their order, and the further settings to play.

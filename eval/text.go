@@ -24,26 +24,22 @@ type shown struct {
 // shown is the mean.
 func (e *Estimate) shown(few bool) shown {
 	if few {
-		return shown{report.Estimate{At: float64(e.Mean), Low: float64(slices.Min(e.BySeed)),
-			High: float64(slices.Max(e.BySeed))}, true}
+		return shown{report.Between(e.Mean, slices.Min(e.BySeed), slices.Max(e.BySeed)), true}
 	}
-	return shown{report.Estimate{At: float64(e.Mean), Low: float64(e.MeanLo), High: float64(e.MeanHi)}, false}
+	return shown{report.Between(e.Mean, e.MeanLo, e.MeanHi), false}
 }
 
 // differs is the difference of a comparison, with the interval that decides its verdict: it holds for all rivals at once.
 func (s *Summary) differs(c *Comparison) shown {
-	return shown{report.Estimate{At: float64(c.Difference), Low: float64(c.SimultaneousLo), High: float64(c.SimultaneousHi)},
-		false}
+	return shown{report.Between(c.Difference, c.SimultaneousLo, c.SimultaneousHi), false}
 }
 
 // improves is the probability of improvement of a comparison.
 func (s *Summary) improves(c *Comparison) shown {
 	if s.few(c.A) || s.few(c.B) {
-		return shown{report.Estimate{At: float64(c.Improvement), Low: float64(c.ImprovementSeedsLo),
-			High: float64(c.ImprovementSeedsHi)}, true}
+		return shown{report.Between(c.Improvement, c.ImprovementSeedsLo, c.ImprovementSeedsHi), true}
 	}
-	return shown{report.Estimate{At: float64(c.Improvement), Low: float64(c.ImprovementLo),
-		High: float64(c.ImprovementHi)}, false}
+	return shown{report.Between(c.Improvement, c.ImprovementLo, c.ImprovementHi), false}
 }
 
 // of is the shown estimate of a policy by a metric.
@@ -75,7 +71,7 @@ func (x shown) ends(f report.Format) string {
 	return "[" + low + ", " + high + "]"
 }
 
-func (x shown) onAxis() chart.Range { return chart.Range{At: x.At, Low: x.Low, High: x.High} }
+func (x shown) onAxis() chart.Range { return chart.Range(x.Estimate) }
 
 // kind says what the bounds are, for programs.
 func (x shown) kind() string {

@@ -62,14 +62,7 @@ type attention struct {
 type sums struct{ weight, states [][]float64 }
 
 func newSums(agents, episodes int) sums {
-	matrix := func(n int) [][]float64 {
-		m := make([][]float64, n)
-		for i := range m {
-			m[i] = make([]float64, episodes)
-		}
-		return m
-	}
-	return sums{matrix(agents * agents), matrix(agents)}
+	return sums{matrix(agents*agents, episodes), matrix(agents, episodes)}
 }
 
 func (s *sums) add(i, episode int, weights []float32) {

@@ -61,7 +61,7 @@ func (b *Board) Text() string {
 	var all []report.Estimate
 	for _, a := range b.Arms {
 		if a.Seeds > 0 {
-			all = append(all, report.Estimate{At: float64(a.Mean), Low: float64(a.Low), High: float64(a.High)})
+			all = append(all, report.Between(a.Mean, a.Low, a.High))
 		}
 	}
 	f := report.Fit(all, 0, false)

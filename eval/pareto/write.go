@@ -106,9 +106,10 @@ func within(r chart.Range, limit float64) chart.Range {
 	return r
 }
 
-func bounds(n Number) chart.Range {
-	return chart.Range{At: float64(n.Mean), Low: float64(n.Lo), High: float64(n.Hi)}
-}
+func bounds(n Number) chart.Range { return chart.Range(n.Estimate()) }
+
+// Estimate is the number as tables have it.
+func (n Number) Estimate() report.Estimate { return report.Between(n.Mean, n.Lo, n.Hi) }
 
 // line is the frontier of points: those that no other beats, by their violations.
 func line(points []xy) (x, y []float64) {

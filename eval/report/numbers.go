@@ -39,6 +39,11 @@ func None() Estimate { return Estimate{math.NaN(), math.NaN(), math.NaN()} }
 // Point is a value without an interval.
 func Point(x float64) Estimate { return Estimate{x, math.NaN(), math.NaN()} }
 
+// Between is a value with the ends of its interval.
+func Between(at, low, high Number) Estimate {
+	return Estimate{float64(at), float64(low), float64(high)}
+}
+
 // Of is a statistic's interval as an estimate.
 func Of(i stats.Interval) Estimate { return Estimate{i.Point, i.Low, i.High} }
 

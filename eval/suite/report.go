@@ -59,7 +59,7 @@ func (r Row) With(e report.Estimate) Row {
 }
 
 func (r *Row) estimate() report.Estimate {
-	return report.Estimate{At: float64(r.Ours), Low: float64(r.Lo), High: float64(r.Hi)}
+	return report.Between(r.Ours, r.Lo, r.Hi)
 }
 
 // Fail ends [Run] with an error, after what else is wrong.
