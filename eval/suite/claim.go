@@ -2,6 +2,7 @@ package suite
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strings"
 
@@ -48,6 +49,11 @@ type Finding struct {
 	// Reading names one of several ways to read the claim, or one of several policies. Where their verdicts differ, the
 	// claim depends.
 	Reading string
+}
+
+// Found is a finding with its text.
+func Found(verdict, format string, args ...any) Finding {
+	return Finding{Text: fmt.Sprintf(format, args...), Verdict: verdict}
 }
 
 // Judge evaluates a table of claims and adds them to the report. A claim holds where all findings of a reading do,

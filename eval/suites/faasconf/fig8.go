@@ -238,14 +238,7 @@ var searchClaims = []suite.Statement[*field]{
 				if a == nil {
 					continue
 				}
-				x, y := f.of(oursName, a.name, safeUsers).missed(), f.of(boldName, a.name, safeUsers).missed()
-				d := make([][]float64, len(x))
-				for v := range x {
-					for rep := range x[v] {
-						d[v] = append(d[v], 100*(x[v][rep]-y[v][rep]))
-					}
-				}
-				e := estimate(d)
+				e := estimate(points(f.of(oursName, a.name, safeUsers).missed(), f.of(boldName, a.name, safeUsers).missed()))
 				out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %s points", p.app, e), Verdict: rule(e)})
 			}
 			return out

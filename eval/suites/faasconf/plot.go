@@ -23,17 +23,14 @@ type plot struct{ report.Figure }
 
 // newPlot begins a figure; series, x and y head the columns of its data.
 func newPlot(name, caption, series, x, y string) *plot {
-	return &plot{report.Figure{
-		Name: name, Caption: caption + " Bands are 95 % intervals.",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: report.Head("panel", series, x, y),
-	}}
+	return &plot{*report.NewFigure(name, caption+" Bands are 95 % intervals.", chart.Figure{Columns: 2, Width: half, Height: height},
+		"panel", series, x, y)}
 }
 
 // panel adds a panel; values returns a series' scores at the k-th x. Series of one name have one style in all panels.
 func (p *plot) panel(r *suite.Report, title, x, y string, names []string, xs []float64,
 	values func(series, k int) []float64) {
-	c := chart.NewPanel(title, x, y)
+	c := p.Panel(title, x, y)
 	for s, name := range names {
 		var es []report.Estimate
 		for k := range xs {
@@ -47,7 +44,6 @@ func (p *plot) panel(r *suite.Report, title, x, y string, names []string, xs []f
 		report.Line(c, chart.Styles(p.style(name)), xs, es)
 	}
 	c.RangeY(0, 0)
-	p.Chart.Panels = append(p.Chart.Panels, c)
 }
 
 // style is the place of a name in the key, where it is added if it is new.

@@ -94,14 +94,10 @@ func (t *trace) equal() {
 			"policies but firm have the dials 0.5, 1, 2 and 4, the autoscaler 20 to 60 % CPU, others one setting.",
 	}
 	for _, l := range res.Levels {
-		at.Rows = append(at.Rows, []any{l.Family, float64(l.Level), estimateOf(l.Price), estimateOf(l.Ratio)})
+		at.Rows = append(at.Rows, []any{l.Family, float64(l.Level), l.Price.Estimate(), l.Ratio.Estimate()})
 	}
 	t.r.Table(at)
 	t.drawFrontiers(res)
-}
-
-func estimateOf(n pareto.Number) report.Estimate {
-	return report.Estimate{At: float64(n.Mean), Low: float64(n.Lo), High: float64(n.Hi)}
 }
 
 // drawFrontiers shows price over violations, a line for each family.
@@ -121,14 +117,14 @@ func (t *trace) drawFrontiers(res *pareto.Result) {
 		for _, p := range res.Points {
 			if p.Family == family.name {
 				rows = append(rows, p)
-				f.Rows = append(f.Rows, []any{p.Family, p.Setting, estimateOf(p.Violated), estimateOf(p.Price)})
+				f.Rows = append(f.Rows, []any{p.Family, p.Setting, p.Violated.Estimate(), p.Price.Estimate()})
 			}
 		}
 		slices.SortFunc(rows, func(a, b pareto.Row) int { return cmp.Compare(a.Violated.Mean, b.Violated.Mean) })
 		var x []float64
 		var y []report.Estimate
 		for _, p := range rows {
-			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, estimateOf(p.Price))
+			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, p.Price.Estimate())
 		}
 		report.Line(panel, style, x, y)
 	}

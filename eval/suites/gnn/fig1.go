@@ -271,12 +271,9 @@ func atMillion(of func(t *timed) [][]float64) func(*fig1Evidence, suite.Rule) []
 func growth(t *timed) func(*fig1Evidence, suite.Rule) []suite.Finding {
 	return func(e *fig1Evidence, rule suite.Rule) []suite.Finding {
 		edges := e.size.edges
-		return []suite.Finding{{
-			Text: fmt.Sprintf("slopes of %s (a training step) and %s (an inference) from %s to %s edges; near is within "+
-				"%.1f of 1",
-				t.slopeStep, t.slopeInfer, power(edges[0]), power(edges[len(edges)-1]), linear),
-			Verdict: suite.All(rule(t.slopeStep), rule(t.slopeInfer)),
-		}}
+		return []suite.Finding{suite.Found(suite.All(rule(t.slopeStep), rule(t.slopeInfer)), "slopes of %s (a training step) and %s "+
+			"(an inference) from %s to %s edges; near is within %.1f of 1", t.slopeStep, t.slopeInfer, power(edges[0]),
+			power(edges[len(edges)-1]), linear)}
 	}
 }
 
@@ -287,9 +284,7 @@ func gpuGain(e *fig1Evidence, rule suite.Rule) []suite.Finding {
 	}
 	k := len(e.size.edges) - 1
 	cpu, gpu := e.r.Estimate(stats.Scores{e.all[0].step[k]}), e.r.Estimate(stats.Scores{e.all[1].step[k]})
-	return []suite.Finding{{
-		Text: fmt.Sprintf("a training step at %s edges takes %s s on the CPU and %s s on the GPU",
-			power(e.size.edges[k]), cpu, gpu),
-		Verdict: rule(report.Estimate{At: cpu.At / gpu.At, Low: cpu.Low / gpu.High, High: cpu.High / gpu.Low}),
-	}}
+	gain := report.Estimate{At: cpu.At / gpu.At, Low: cpu.Low / gpu.High, High: cpu.High / gpu.Low}
+	return []suite.Finding{suite.Found(rule(gain), "a training step at %s edges takes %s s on the CPU and %s s on the GPU",
+		power(e.size.edges[k]), cpu, gpu)}
 }

@@ -311,18 +311,11 @@ func orNone(list []string) string {
 // losses compares the policy with the rules in every setting, with what it was where it was trained.
 func losses(r *suite.Report, all []*place) (out []loss) {
 	home := all[0].against(learned(all[0].field)[0])
-	f := report.Figure{
-		Name: "generalise",
-		Caption: "The policy over graphs in settings that it was not trained in (the first line, and loads marked *, are " +
-			"those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % " +
-			"intervals.",
-		Chart: &chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
-		Columns: report.Head("kind", "setting", "best rule", "over the best rule's", "over SJF's", "loss of the ratio [%]",
-			"loss of the slowdown [%]"),
-	}
-	panels := []*chart.Panel{
-		chart.NewPanel("", "slowdown over the best rule's", ""), chart.NewPanel("", "slowdown over SJF's", ""),
-	}
+	f := report.NewFigure("generalise", "The policy over graphs in settings that it was not trained in (the first line, and loads "+
+		"marked *, are those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % "+
+		"intervals.", chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
+		"kind", "setting", "best rule", "over the best rule's", "over SJF's", "loss of the ratio [%]", "loss of the slowdown [%]")
+	panels := []*chart.Panel{f.Panel("", "slowdown over the best rule's", ""), f.Panel("", "slowdown over SJF's", "")}
 	var names []string
 	for _, p := range all {
 		name := p.name
@@ -365,26 +358,22 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 			p.compare(l[0], quantities[0], withAll)
 		}
 	}
-	f.Chart.Panels = panels
-	r.Figure(f)
+	r.Figure(*f)
 	return out
 }
 
 // rulesFigure shows the rules in all settings where no trained policy plays.
 func rulesFigure(r *suite.Report, all []*place) {
 	players := all[0].players
-	f := report.Figure{
-		Name: "generalise", Caption: "The rules in every setting; no trained policy plays. 95 % intervals.",
-		Chart:   &chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))},
-		Columns: report.Head("kind", "setting", "policy", "slowdown"),
-	}
+	f := report.NewFigure("generalise", "The rules in every setting; no trained policy plays. 95 % intervals.",
+		chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))}, "kind", "setting", "policy", "slowdown")
 	var names []string
 	for _, p := range all {
 		names = append(names, p.name)
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for i := range players {
-		panel := chart.NewPanel(players[i].Name, "slowdown", "")
+		panel := f.Panel(players[i].Name, "slowdown", "")
 		panel.LogX()
 		panel.Names(names, i%f.Chart.Columns > 0)
 		panel.MarginX = 0.06
@@ -394,10 +383,9 @@ func rulesFigure(r *suite.Report, all []*place) {
 			lo, hi = min(lo, e.Low), max(hi, e.High)
 			panel.Interval(chart.Styles(i), line, chart.Range(e))
 		}
-		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
 	for _, p := range f.Chart.Panels {
 		p.RangeX(lo, hi)
 	}
-	r.Figure(f)
+	r.Figure(*f)
 }

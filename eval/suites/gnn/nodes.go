@@ -321,9 +321,7 @@ func order(e *nodesEvidence, rule suite.Rule) (out []suite.Finding) {
 	f := e.fields[e.nearest(70)]
 	for _, pair := range [][2]string{{fcfsName, sjfName}, {sjfName, packerName}, {packerName, tetrisName}} {
 		x := f.r.Estimate(ratio(f, pair[0], pair[1]))
-		out = append(out, suite.Finding{
-			Text: fmt.Sprintf("%s has %s times the slowdown of %s", pair[0], x, pair[1]), Verdict: rule(x),
-		})
+		out = append(out, suite.Found(rule(x), "%s has %s times the slowdown of %s", pair[0], x, pair[1]))
 	}
 	return out
 }

@@ -189,11 +189,8 @@ func bestRival(e *evidence, _ suite.Rule) (out []suite.Finding) {
 			}
 		}
 		has := m.of(hasName)
-		out = append(out, suite.Finding{
-			Text: fmt.Sprintf("%s: %s earns most, %s violates most (%.1f %%), HAS-GPU %.1f %%",
-				m.world.name, best, m.policies[worst].name, rates[worst], rates[has]),
-			Verdict: suite.If(best == hasName && worst == has),
-		})
+		out = append(out, suite.Found(suite.If(best == hasName && worst == has), "%s: %s earns most, %s violates most (%.1f %%), "+
+			"HAS-GPU %.1f %%", m.world.name, best, m.policies[worst].name, rates[worst], rates[has]))
 	}
 	return out
 }
@@ -257,11 +254,8 @@ func priceMoves(e *evidence, rule suite.Rule) (out []suite.Finding) {
 			}
 			most = max(most, stats.IQM(moved))
 		}
-		out = append(out, suite.Finding{
-			Text: fmt.Sprintf("from window %d to the end a tier's price moves by up to %.2f on %s", settled, most,
-				m.world.name),
-			Verdict: rule(report.Point(most)),
-		})
+		out = append(out, suite.Found(rule(report.Point(most)), "from window %d to the end a tier's price moves by up to %.2f on %s",
+			settled, most, m.world.name))
 	}
 	return out
 }
@@ -309,10 +303,8 @@ func usedLess(e *evidence, rule suite.Rule) (out []suite.Finding) {
 func used(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, m := range e.mains {
 		x, others := m.estimate(0, "utilisation", 100), m.rivalsUse()
-		out = append(out, suite.Finding{
-			Text:    fmt.Sprintf("%s %%, rivals %.1f to %.1f %% on %s", x, slices.Min(others), slices.Max(others), m.world.name),
-			Verdict: rule(x),
-		})
+		out = append(out, suite.Found(rule(x), "%s %%, rivals %.1f to %.1f %% on %s", x, slices.Min(others), slices.Max(others),
+			m.world.name))
 	}
 	return out
 }

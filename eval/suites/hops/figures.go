@@ -148,24 +148,16 @@ func figure3(r *suite.Report, mains []*match) {
 		{"price", "price (money per billing unit)", "3b", "money per billing unit", 1, paperPrices},
 		{"baseline", "keep-alive vGPUs", "3c", "vGPUs", 1, paperBaselines},
 	}
-	f := report.Figure{
-		Name: "fig3-tiers",
-		Caption: "Fig. 3: HOPS' tier shares, prices and baselines. Bands are 95 % intervals over seeds; " +
-			"dashed lines are the paper's final values.",
-		Chart: &chart.Figure{Columns: len(quantities), Width: third, Height: height},
-		Columns: report.Head("workload", "tier", "window", "share [% of jobs]", "price [money per billing unit]",
-			"baseline [vGPUs]"),
-	}
-	for tier := range 3 {
-		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: fmt.Sprintf("tier %d", tier+1), Style: chart.Styles(tier),
-			Line: true, Band: true})
-	}
+	f := report.NewFigure("fig3-tiers", "Fig. 3: HOPS' tier shares, prices and baselines. Bands are 95 % intervals over seeds; "+
+		"dashed lines are the paper's final values.", chart.Figure{Columns: len(quantities), Width: third, Height: height},
+		"workload", "tier", "window", "share [% of jobs]", "price [money per billing unit]", "baseline [vGPUs]")
+	f.Key(chart.Entry{Line: true, Band: true}, "tier 1", "tier 2", "tier 3")
 	f.Chart.Key = append(f.Chart.Key,
 		chart.Entry{Text: "the paper's final value, in the tier's colour", Style: faded(chart.Common()), Line: true})
 	for _, m := range mains {
 		bands := make([][3][]report.Estimate, 3)
 		for k, q := range quantities {
-			panel := chart.NewPanel(m.world.name, "window", q.label)
+			panel := f.Panel(m.world.name, "window", q.label)
 			panel.TicksX(5)
 			if q.name != "price" {
 				panel.RangeY(0, 0)
@@ -182,7 +174,6 @@ func figure3(r *suite.Report, mains []*match) {
 					Paper: new(y), Note: fmt.Sprintf("mean of the last %d windows", tail),
 				}, m.final(0, name, q.factor))
 			}
-			f.Chart.Panels = append(f.Chart.Panels, panel)
 		}
 		for tier, b := range bands {
 			for t := range b[0] {
@@ -190,7 +181,7 @@ func figure3(r *suite.Report, mains []*match) {
 			}
 		}
 	}
-	r.Figure(f)
+	r.Figure(*f)
 }
 
 // faded is a style with the paper's dashes.

@@ -55,19 +55,13 @@ func secondsAt(c []point, usd float64) (float64, bool) {
 	return c[len(c)-1].seconds, true
 }
 
-// usdAt is the cost of a curve at a time; false below its fastest point.
+// usdAt is the cost of a curve at a time, in the same way; false below its fastest point.
 func usdAt(c []point, seconds float64) (float64, bool) {
-	for i := len(c) - 1; i >= 0; i-- {
-		p := c[i]
-		switch {
-		case seconds < p.seconds && i == len(c)-1:
-			return 0, false
-		case seconds < p.seconds:
-			part := math.Log(seconds/c[i+1].seconds) / math.Log(p.seconds/c[i+1].seconds)
-			return c[i+1].usd * math.Pow(p.usd/c[i+1].usd, part), true
-		}
+	var turned []point
+	for _, p := range slices.Backward(c) {
+		turned = append(turned, point{seconds: p.usd, usd: p.seconds})
 	}
-	return c[0].usd, true
+	return secondsAt(turned, seconds)
 }
 
 // gain is the most that StepConf's curve is better than a rival's points: how many times faster at the rival's cost,

@@ -38,21 +38,9 @@ func everyone() []decider {
 				c.Instances = p
 				return rules.NewVanilla(c)
 			}},
-			decider{named("Orion", p), func() (steps.Decider, error) {
-				c := rules.DefaultOrion()
-				c.Instances = p
-				return rules.NewOrion(c)
-			}},
-			decider{named("COSE", p), func() (steps.Decider, error) {
-				c := rules.DefaultCOSE()
-				c.Instances = p
-				return rules.NewCOSE(c)
-			}},
-			decider{named("StepConf-Intra", p), func() (steps.Decider, error) {
-				c := rules.DefaultIntra()
-				c.Instances = p
-				return rules.NewStepConf(c)
-			}})
+			decider{named("Orion", p), func() (steps.Decider, error) { c := rules.DefaultOrion(); c.Instances = p; return rules.NewOrion(c) }},
+			decider{named("COSE", p), func() (steps.Decider, error) { c := rules.DefaultCOSE(); c.Instances = p; return rules.NewCOSE(c) }},
+			decider{named("StepConf-Intra", p), func() (steps.Decider, error) { c := rules.DefaultIntra(); c.Instances = p; return rules.NewStepConf(c) }})
 	}
 	return all
 }
