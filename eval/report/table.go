@@ -1,5 +1,5 @@
 // Package report writes results: numbers and tables to a terminal, as Markdown and as CSV; whole folders of files; figures
-// that hold the numbers which they show.
+// that hold the numbers which they show. A [Cube] holds measurements along named axes, by workload seed.
 //
 // Every number of an evaluation and of a suite passes through here, so that both show the same digits: an interval's
 // width to two figures, a value without an interval to four. [Estimate] writes itself inside a sentence; [Format]
