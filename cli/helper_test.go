@@ -28,7 +28,7 @@ func stoker(a ...string) (code int, out, errs string) {
 	root.SetArgs(a)
 	root.SetOut(&o)
 	root.SetErr(&e)
-	code = report(root, root.ExecuteContext(context.Background()))
+	code = exitCode(root, root.ExecuteContext(context.Background()))
 	return code, o.String(), e.String()
 }
 

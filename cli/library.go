@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/search"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -211,5 +211,5 @@ func printSummaries(c *cobra.Command, path string, l *library.Library) {
 			fmt.Sprintf("%.1f %%", 100*s.Feasible), fmt.Sprintf("%.2f to %.2f, mean %.2f", s.Low, s.High, s.Mean), cheapest})
 	}
 	fmt.Fprintf(c.OutOrStdout(), "%s: %d functions, %d numbers each are seen\n\n%s", path, len(l.Functions), len(l.Features),
-		table.Columns(rows, true))
+		report.Columns(rows, true))
 }

@@ -77,14 +77,14 @@ const (
 func Main(args []string, p *Program) int {
 	root := newRoot()
 	if err := p.check(); err != nil {
-		return report(root, err)
+		return exitCode(root, err)
 	}
 	root.SetArgs(args)
-	return report(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, p)))
+	return exitCode(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, p)))
 }
 
-// report prints an error and returns the exit code that it means.
-func report(root *cobra.Command, err error) int {
+// exitCode prints an error and returns the exit code that it means.
+func exitCode(root *cobra.Command, err error) int {
 	var sig stopped
 	var bad *configs.Error
 	switch {

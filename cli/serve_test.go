@@ -31,7 +31,7 @@ func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, 
 	root.SetArgs(append([]string{"serve", "sizing=" + path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--poll", "10ms"},
 		flags...))
 	go func() {
-		done <- report(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, Default())))
+		done <- exitCode(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, Default())))
 	}()
 	if !out.wait("ready after", done) {
 		t.Fatalf("it ended before it was ready: %s%s", out.String(), errs.String())

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/leaderboard"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -215,7 +215,7 @@ func printArms(c *cobra.Command, s *sweep.Sweep, asJSON bool) error {
 		rows = append(rows, append(row, fmt.Sprint(len(a.Runs)), fmt.Sprint(a.Steps)))
 	}
 	w := c.OutOrStdout()
-	fmt.Fprint(w, table.Columns(rows, true))
+	fmt.Fprint(w, report.Columns(rows, true))
 	fmt.Fprintf(w, "\n%d arms, %d runs, %d steps: %s\n", len(s.Arms), runs, s.Steps(), s.Dir)
 	if finished > 0 {
 		fmt.Fprintf(w, "%d of them are finished already\n", finished)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -133,8 +133,8 @@ func scope(a, b Scored) string {
 func (s *Scored) OneCheckpoint() bool { return s.Kind == catalog.Learned && len(s.Scores) == 1 }
 
 // Interval is the difference with its interval.
-func (c *Comparison) Interval() table.Estimate {
-	return table.Estimate{At: float64(c.Difference), Low: float64(c.Lo), High: float64(c.Hi)}
+func (c *Comparison) Interval() report.Estimate {
+	return report.Between(c.Difference, c.Lo, c.Hi)
 }
 
 // Verdict is on a against b: better where a keeps the constraint at least as well and the objective is better, worse
@@ -180,22 +180,22 @@ func (s *Summary) decide(by Criteria) {
 
 // metric is the one of a name, the zero value where there is none.
 func (s *Summary) metric(name string) Metric {
-	for _, m := range s.Metrics {
-		if m.Name == name {
-			return m
+	return one(s.Metrics, func(m *Metric) bool { return m.Name == name })
+}
+
+// one is the first of a list that is so, the zero value where none is.
+func one[T any](list []T, is func(*T) bool) (none T) {
+	for i := range list {
+		if is(&list[i]) {
+			return list[i]
 		}
 	}
-	return Metric{}
+	return none
 }
 
 // policy is the one of a name, the zero value where there is none.
 func (s *Summary) policy(name string) PolicyResult {
-	for _, p := range s.Policies {
-		if p.Name == name {
-			return p
-		}
-	}
-	return PolicyResult{}
+	return one(s.Policies, func(p *PolicyResult) bool { return p.Name == name })
 }
 
 // verdict is that of a comparison by the objective and the one by the constraint beside it.

@@ -20,8 +20,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
@@ -164,9 +164,9 @@ func curveRows(curves []Curve) [][]string {
 	}
 	for _, c := range curves {
 		for i, s := range c.Steps {
-			row := []string{c.Group, c.Run, c.Metric, fmt.Sprint(s), table.Exact(c.Values[i])}
+			row := report.Cells(c.Group, c.Run, c.Metric, s, c.Values[i])
 			if timed {
-				row = append(row, table.Exact(c.Seconds[i]))
+				row = append(row, report.Exact(c.Seconds[i]))
 			}
 			rows = append(rows, row)
 		}
@@ -176,7 +176,7 @@ func curveRows(curves []Curve) [][]string {
 
 // curve draws the learning curve from its CSV.
 func (p *painter) curve() ([]string, error) {
-	t, err := table.ReadFile(p.dir, curveFile)
+	t, err := report.ReadFile(p.dir, curveFile)
 	if t == nil || len(t.Rows) == 0 {
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
@@ -23,7 +23,7 @@ const (
 // profile draws the performance profiles of the foremost metrics: the share of episodes that do better than a
 // threshold.
 func (p *painter) profile() ([]string, error) {
-	t, err := table.ReadFile(p.dir, ScoresFile)
+	t, err := report.ReadFile(p.dir, ScoresFile)
 	if t == nil {
 		return nil, err
 	}
@@ -52,17 +52,15 @@ func (p *painter) profile() ([]string, error) {
 			}
 			key := rng.New(1, "profile").With(uint64(i)).With(uint64(len(f.Panels)))
 			share := stats.ProfileInterval(scores[i], tau, profileResamples, key.Stream())
-			mid, lo, hi := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+			all := make([]report.Estimate, len(x))
 			if p.s.few(pol.Name) {
 				stats.OverSeeds(scores[i], tau, share)
 			}
 			for k, iv := range share {
-				mid[k], lo[k], hi[k] = iv.Point, iv.Low, iv.High
-				rows = append(rows, []string{pol.Name, m.Name, table.Exact(x[k]), table.Exact(iv.Point), table.Exact(iv.Low),
-					table.Exact(iv.High)})
+				all[k] = report.Of(iv)
+				rows = append(rows, report.Cells(pol.Name, m.Name, x[k], all[k]))
 			}
-			panel.Band(p.styles[i], x, lo, hi)
-			panel.Line(p.styles[i], x, mid, false)
+			report.Line(panel, p.styles[i], x, all)
 		}
 		level(&f, p.s.Plots.Levels, m, panel.LevelX)
 		f.Panels = append(f.Panels, panel)
@@ -73,14 +71,14 @@ func (p *painter) profile() ([]string, error) {
 	if len(f.Panels) == 1 {
 		f.Width, f.Height = onePanel, panelHeight
 	}
-	if err := table.WriteFile(p.dir, "profile.csv", rows); err != nil {
+	if err := report.WriteFile(p.dir, "profile.csv", rows); err != nil {
 		return nil, err
 	}
 	return p.finish(&f, "profile")
 }
 
 // scores are a policy's values of a metric as upward scores: negated where lower is better.
-func scoresOf(t *table.File, policy string, m Metric) stats.Scores {
+func scoresOf(t *report.File, policy string, m Metric) stats.Scores {
 	var out stats.Scores
 	var seeds []string
 	for _, r := range t.Rows {
@@ -106,7 +104,7 @@ func thresholds(scores []stats.Scores, m Metric) (x, tau []float64) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range scores {
 		for _, v := range s.Flat() {
-			if table.Finite(v) {
+			if report.Finite(v) {
 				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
@@ -127,7 +125,7 @@ func thresholds(scores []stats.Scores, m Metric) (x, tau []float64) {
 
 // distributions draws the distribution of each quantity that the environment samples, such as latency.
 func (p *painter) distributions() ([]string, error) {
-	t, err := table.ReadFile(p.dir, samplesFile)
+	t, err := report.ReadFile(p.dir, samplesFile)
 	if t == nil {
 		return nil, err
 	}
@@ -148,7 +146,7 @@ func (p *painter) distributions() ([]string, error) {
 	return files, nil
 }
 
-func (p *painter) distribution(t *table.File, q string) ([]string, error) {
+func (p *painter) distribution(t *report.File, q string) ([]string, error) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
 	var all []float64
 	unit := ""
@@ -194,7 +192,7 @@ func longTailed(x []float64) bool {
 
 // series draws quantities over time, of the first traced seed, a panel each.
 func (p *painter) series() ([]string, error) {
-	t, err := table.ReadFile(p.dir, stepsFile)
+	t, err := report.ReadFile(p.dir, stepsFile)
 	if t == nil || len(p.s.Plots.Series) == 0 || len(t.Rows) == 0 {
 		return nil, err
 	}
@@ -236,7 +234,7 @@ func (p *painter) series() ([]string, error) {
 }
 
 // drawSeries draws a quantity of every policy, or one line where all are alike, as the load is, and says which.
-func (p *painter) drawSeries(panel *chart.Panel, t *table.File, seed string, m Metric,
+func (p *painter) drawSeries(panel *chart.Panel, t *report.File, seed string, m Metric,
 	at func([]string) float64) (same bool) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
 	for _, r := range t.Rows {
@@ -268,7 +266,7 @@ func (p *painter) drawSeries(panel *chart.Panel, t *table.File, seed string, m M
 const stepAxis = "step"
 
 // clock returns when a step ended, in the unit that suits the longest episode, or its number where steps take no time.
-func clock(t *table.File, seed string) (at func(row []string) float64, axis string) {
+func clock(t *report.File, seed string) (at func(row []string) float64, axis string) {
 	last := 0.0
 	for _, r := range t.Rows {
 		if t.Text(r, "workload_seed") == seed {

@@ -18,5 +18,5 @@
 //	over_time       quantities through one episode
 //
 // Package suite redoes papers' figures with the same episodes, comparisons and tables. Package stats holds the
-// statistics, package table writes numbers and tables, package chart draws. Training is not here.
+// statistics, package report writes numbers and tables, package chart draws. Training is not here.
 package eval

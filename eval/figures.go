@@ -10,7 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -216,11 +216,11 @@ func (p *painter) scatter() ([]string, error) {
 	for i := range p.s.Policies {
 		pol := &p.s.Policies[i]
 		x, y := p.s.of(pol, mx.Name), p.s.of(pol, my.Name)
-		rows = append(rows, slices.Concat([]string{pol.Name}, x.fields(), y.fields(), []string{x.kind()}))
+		rows = append(rows, report.Cells(pol.Name, x.Estimate, y.Estimate, x.kind()))
 		p.seedMarks(panel, i, p.bySeed(i, mx.Name), p.bySeed(i, my.Name))
 		panel.Cross(p.styles[i], x.onAxis(), y.onAxis())
 	}
-	if err := table.WriteFile(p.dir, "scatter.csv", rows); err != nil {
+	if err := report.WriteFile(p.dir, "scatter.csv", rows); err != nil {
 		return nil, err
 	}
 	f := chart.Figure{
@@ -258,7 +258,7 @@ func (p *painter) intervals() ([]string, error) {
 			for i := range p.s.Policies {
 				pol := &p.s.Policies[i]
 				e := p.s.of(pol, m.Name)
-				rows = append(rows, slices.Concat([]string{m.Name, m.Unit, pol.Name}, e.fields(), []string{e.kind()}))
+				rows = append(rows, report.Cells(m.Name, m.Unit, pol.Name, e.Estimate, e.kind()))
 				p.seedMarks(panel, i, p.bySeed(i, m.Name), func(int) float64 { return -float64(i) })
 				panel.Interval(p.styles[i], i, e.onAxis())
 			}
@@ -267,7 +267,7 @@ func (p *painter) intervals() ([]string, error) {
 	for k, m := range p.s.Metrics {
 		level(f, p.s.Plots.Levels, m, f.Panels[k].LevelX)
 	}
-	if err := table.WriteFile(p.dir, "intervals.csv", rows); err != nil {
+	if err := report.WriteFile(p.dir, "intervals.csv", rows); err != nil {
 		return nil, err
 	}
 	return p.finish(f, "intervals")
@@ -297,7 +297,7 @@ func (p *painter) improvement() ([]string, error) {
 				panel.Rule(0.5)
 				for i, c := range p.s.against(a, metrics[k].Name) {
 					x := p.s.improves(&c)
-					rows = append(rows, slices.Concat([]string{a, c.B, c.Metric}, x.fields(), []string{x.kind()}))
+					rows = append(rows, report.Cells(a, c.B, c.Metric, x.Estimate, x.kind()))
 					style := p.styles[slices.Index(p.names(), c.B)]
 					panel.Interval(style, i, x.onAxis())
 				}
@@ -316,5 +316,5 @@ func (p *painter) improvement() ([]string, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	return files, table.WriteFile(p.dir, "improvement.csv", rows)
+	return files, report.WriteFile(p.dir, "improvement.csv", rows)
 }

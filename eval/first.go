@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/pareto"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/words"
 )
 
@@ -93,7 +93,7 @@ func settingOf(e pareto.Equal) string {
 
 // ratioText says a ratio of prices with its interval.
 func ratioText(r pareto.Number) string {
-	f := table.Fit([]table.Estimate{{At: float64(r.Mean), Low: float64(r.Lo), High: float64(r.Hi)}}, 0, false)
+	f := report.Fit([]report.Estimate{r.Estimate()}, 0, false)
 	out := fmt.Sprintf("%s times as much [%s, %s]", f.Number(float64(r.Mean)), f.Number(float64(r.Lo)), f.Number(float64(r.Hi)))
 	if !r.Decided(1) {
 		out += " (undecided)"
@@ -141,10 +141,10 @@ func (s *Summary) objectiveAt(x float64) string {
 func (s *Summary) withUnit(x float64) string {
 	m := s.metric(s.Objective)
 	place := 0
-	if x != 0 && table.Finite(x) {
+	if x != 0 && report.Finite(x) {
 		place = min(0, int(math.Floor(math.Log10(math.Abs(x))))-2)
 	}
-	text := minus(table.Round(x, place))
+	text := minus(report.Round(x, place))
 	if m.Unit == "" || m.Unit == "1" || m.Unit == m.Name {
 		return text
 	}
@@ -272,7 +272,7 @@ func (s *Summary) change(v Verdict, which string) string {
 	if scale < 0 {
 		d.Low, d.High = d.High, d.Low
 	}
-	f := table.Fit([]table.Estimate{d.Estimate}, 0, false)
+	f := report.Fit([]report.Estimate{d.Estimate}, 0, false)
 	verdict := v.Verdict
 	if v.Verdict == Undecided && v.ObjectiveVerdict != Undecided {
 		verdict += " (" + v.Why + ")"

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/pareto"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -189,10 +189,10 @@ func (p *painter) frontier() ([]string, error) {
 		return nil, nil
 	}
 	points, levels := p.s.Frontier.Rows()
-	if err := table.WriteFile(p.dir, frontierPointsFile, points); err != nil {
+	if err := report.WriteFile(p.dir, frontierPointsFile, points); err != nil {
 		return nil, err
 	}
-	if err := table.WriteFile(p.dir, frontierLevelsFile, levels); err != nil {
+	if err := report.WriteFile(p.dir, frontierLevelsFile, levels); err != nil {
 		return nil, err
 	}
 	return p.finish(p.s.Frontier.Figure(p.methodStyle), frontierName)

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/pareto"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -137,12 +137,7 @@ func bounds(k catalog.Kind) int {
 
 // method is the one of a name, the zero value where there is none.
 func (s *Summary) method(name string) Method {
-	for _, m := range s.Methods {
-		if m.Name == name {
-			return m
-		}
-	}
-	return Method{}
+	return one(s.Methods, func(m *Method) bool { return m.Name == name })
 }
 
 // settings are what the contestants are settings of, in their order, and the further settings to play.
@@ -260,7 +255,7 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 	for _, dial := range slices.SortedFunc(maps.Values(c.dials), slices.Compare) {
 		for k := range learnedSettings {
 			d := dial[0] * math.Pow(dial[1]/dial[0], float64(k)/(learnedSettings-1))
-			if d, err = strconv.ParseFloat(table.Plain(d), 64); err != nil {
+			if d, err = strconv.ParseFloat(report.Plain(d), 64); err != nil {
 				return nil, err
 			}
 			sets := append(slices.Clone(c.sets), fmt.Sprintf("%s=[%v]", dialKey, d), "eval.rivals=[]")

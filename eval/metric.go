@@ -7,12 +7,12 @@ import (
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // Number is a number that may be missing: JSON cannot write NaN or an infinity, so it becomes null.
-type Number = table.Number
+type Number = report.Number
 
 // Metric is one quantity compared.
 type Metric struct {
@@ -238,7 +238,7 @@ func (c Criteria) with(metrics []Metric) []Metric {
 // bounds, else a part of that mean.
 func (c Criteria) margin(mean float64) float64 {
 	low, high := c.Constraint.Bounds.Limits()
-	if width := high - low; table.Finite(width) {
+	if width := high - low; report.Finite(width) {
 		return c.Tolerance * width
 	}
 	return c.Tolerance * max(mean, -mean)
@@ -258,7 +258,7 @@ func (c Criteria) ends() (good, bad float64, ok bool) {
 	if c.Constraint.Better == envs.Higher {
 		good, bad = bad, good
 	}
-	return good, bad, table.Finite(bad - good)
+	return good, bad, report.Finite(bad - good)
 }
 
 // way is how far a policy's mean is on the way from the constraint's best value to its worst, from 0 to 1; 0 where

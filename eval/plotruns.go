@@ -1,10 +1,8 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
@@ -144,9 +142,6 @@ func describe(groups []runGroup) string {
 
 // draw writes the figure and its data.
 func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
-	if err := os.MkdirAll(p.Out, 0o777); err != nil {
-		return nil, err
-	}
 	out := &Plotted{Notes: p.notes(groups, all)}
 	xname := "step"
 	if p.Time {
@@ -170,8 +165,7 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 		for i, b := range lines {
 			e := p.entry(b, chart.Styles(i))
 			for j, x := range b.x {
-				rows = append(rows, []string{b.group, m, table.Exact(x), table.Exact(b.mid[j]), table.Exact(b.lo[j]),
-					table.Exact(b.hi[j]), fmt.Sprint(b.runs)})
+				rows = append(rows, report.Cells(b.group, m, x, b.mid[j], b.lo[j], b.hi[j], b.runs))
 				b.x[j] = x / div
 			}
 			if e.Band {
@@ -187,14 +181,12 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 			curveLevels(f, spec.Levels, m, unitOf(spec, m))
 		}
 	}
-	err := errors.Join(
-		table.WriteFile(p.Out, p.Name+".csv", curveRows(all)),
-		table.WriteFile(p.Out, p.Name+"_bands.csv", rows))
-	if err != nil {
-		return nil, err
-	}
-	files, err := f.Save(p.Out, p.Name)
-	for _, name := range append(files, p.Name+".csv", p.Name+"_bands.csv") {
+	to := report.Into(p.Out)
+	to.Draw(p.Name, f)
+	to.CSV(p.Name+".csv", curveRows(all))
+	to.CSV(p.Name+"_bands.csv", rows)
+	files, err := to.Files()
+	for _, name := range files {
 		out.Files = append(out.Files, filepath.Join(p.Out, name))
 	}
 	return out, err

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -110,7 +110,7 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := table.ReadFile(dir, ScoresFile)
+	t, err := report.ReadFile(dir, ScoresFile)
 	if err == nil && t == nil {
 		err = fmt.Errorf("%s is missing", filepath.Join(dir, ScoresFile))
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/words"
 )
 
@@ -25,7 +25,7 @@ const ReportFile = "report.html"
 var reportText string
 
 // report is what the page shows.
-type report struct {
+type page struct {
 	*Summary
 	Title, Heading string
 	Criteria       string
@@ -94,8 +94,8 @@ func writeReport(dir string, s *Summary) error {
 	return durable.WriteFile(durable.OS{}, filepath.Join(dir, ReportFile), b.Bytes())
 }
 
-func newReport(dir string, s *Summary) (*report, error) {
-	r := &report{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Criteria: s.criteria(), Notes: s.reportNotes(),
+func newReport(dir string, s *Summary) (*page, error) {
+	r := &page{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Criteria: s.criteria(), Notes: s.reportNotes(),
 		Command: commandLine(s.Command)}
 	for _, p := range s.Policies {
 		r.Policies = append(r.Policies, p.Name)
@@ -135,7 +135,7 @@ func newReport(dir string, s *Summary) (*report, error) {
 }
 
 // lead moves a figure to the front of the page.
-func (r *report) lead(i int) {
+func (r *page) lead(i int) {
 	f := r.Figures[i]
 	r.Lead, r.Figures = &f, slices.Delete(r.Figures, i, i+1)
 }
@@ -157,9 +157,9 @@ func (l *lines) head(m Metric) reportCell {
 }
 
 // split writes a number and its interval into two fields.
-func split(f table.Format, v shown) reportCell {
+func split(f report.Format, v shown) reportCell {
 	c := reportCell{Text: f.Number(v.At)}
-	if table.Finite(v.At) {
+	if report.Finite(v.At) {
 		c.Range = v.ends(f)
 	}
 	return c
@@ -181,7 +181,7 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 		for i := range l.diff {
 			d := &l.diff[i]
 			c := split(l.writeDiffs, l.diffs[i])
-			c.P, c.Chance, c.Verdict = equal(table.PValue(float64(d.PHolm))), table.Probability(float64(d.Improvement)),
+			c.P, c.Chance, c.Verdict = equal(report.PValue(float64(d.PHolm))), report.Probability(float64(d.Improvement)),
 				d.Verdict
 			if m.Better == envs.Neither {
 				c.Verdict = ""
@@ -222,7 +222,7 @@ var captions = []struct{ prefix, title, text string }{
 }
 
 // draw embeds the SVG figures as separate images, so that identifiers of one cannot clash with another's.
-func (r *report) draw(dir string) error {
+func (r *page) draw(dir string) error {
 	for _, f := range r.Summary.Figures {
 		if filepath.Ext(f) != ".svg" || filepath.Base(f) != f {
 			continue

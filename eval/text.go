@@ -9,7 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -17,33 +17,29 @@ import (
 // shown is a number as tables and figures show it: with its 95 % interval, or with its range over training seeds where
 // these are too few for one.
 type shown struct {
-	table.Estimate
+	report.Estimate
 	few bool
 }
 
 // shown is the mean.
 func (e *Estimate) shown(few bool) shown {
 	if few {
-		return shown{table.Estimate{At: float64(e.Mean), Low: float64(slices.Min(e.BySeed)),
-			High: float64(slices.Max(e.BySeed))}, true}
+		return shown{report.Between(e.Mean, slices.Min(e.BySeed), slices.Max(e.BySeed)), true}
 	}
-	return shown{table.Estimate{At: float64(e.Mean), Low: float64(e.MeanLo), High: float64(e.MeanHi)}, false}
+	return shown{report.Between(e.Mean, e.MeanLo, e.MeanHi), false}
 }
 
 // differs is the difference of a comparison, with the interval that decides its verdict: it holds for all rivals at once.
 func (s *Summary) differs(c *Comparison) shown {
-	return shown{table.Estimate{At: float64(c.Difference), Low: float64(c.SimultaneousLo), High: float64(c.SimultaneousHi)},
-		false}
+	return shown{report.Between(c.Difference, c.SimultaneousLo, c.SimultaneousHi), false}
 }
 
 // improves is the probability of improvement of a comparison.
 func (s *Summary) improves(c *Comparison) shown {
 	if s.few(c.A) || s.few(c.B) {
-		return shown{table.Estimate{At: float64(c.Improvement), Low: float64(c.ImprovementSeedsLo),
-			High: float64(c.ImprovementSeedsHi)}, true}
+		return shown{report.Between(c.Improvement, c.ImprovementSeedsLo, c.ImprovementSeedsHi), true}
 	}
-	return shown{table.Estimate{At: float64(c.Improvement), Low: float64(c.ImprovementLo),
-		High: float64(c.ImprovementHi)}, false}
+	return shown{report.Between(c.Improvement, c.ImprovementLo, c.ImprovementHi), false}
 }
 
 // of is the shown estimate of a policy by a metric.
@@ -52,14 +48,14 @@ func (s *Summary) of(p *PolicyResult, metric string) shown {
 	return e.shown(s.few(p.Name))
 }
 
-func (x shown) aligned(f table.Format) string {
+func (x shown) aligned(f report.Format) string {
 	if x.few {
 		return f.AlignedRange(x.Estimate)
 	}
 	return f.Aligned(x.Estimate)
 }
 
-func (x shown) cell(f table.Format) string {
+func (x shown) cell(f report.Format) string {
 	if x.few {
 		return f.CellRange(x.Estimate)
 	}
@@ -67,7 +63,7 @@ func (x shown) cell(f table.Format) string {
 }
 
 // ends are the bounds alone, in the brackets of an interval or of a range.
-func (x shown) ends(f table.Format) string {
+func (x shown) ends(f report.Format) string {
 	low, high := f.Number(x.Low), f.Number(x.High)
 	if x.few {
 		return "(" + low + " to " + high + ")"
@@ -75,7 +71,7 @@ func (x shown) ends(f table.Format) string {
 	return "[" + low + ", " + high + "]"
 }
 
-func (x shown) onAxis() chart.Range { return chart.Range{At: x.At, Low: x.Low, High: x.High} }
+func (x shown) onAxis() chart.Range { return chart.Range(x.Estimate) }
 
 // kind says what the bounds are, for programs.
 func (x shown) kind() string {
@@ -85,24 +81,19 @@ func (x shown) kind() string {
 	return "95 % interval"
 }
 
-// fields are the number and its bounds for programs.
-func (x shown) fields() []string {
-	return []string{table.Exact(x.At), table.Exact(x.Low), table.Exact(x.High)}
-}
-
 // lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the
 // others, and how to write both, in one power of ten.
 type lines struct {
 	estimates  []shown
 	diff       []Comparison
 	diffs      []shown // in the order of diff
-	write      table.Format
-	writeDiffs table.Format
+	write      report.Format
+	writeDiffs report.Format
 }
 
 func (s *Summary) lines(a string, m Metric) lines {
 	l := lines{diff: s.against(a, m.Name)}
-	var levels, diffs []table.Estimate
+	var levels, diffs []report.Estimate
 	for i := range s.Policies {
 		x := s.of(&s.Policies[i], m.Name)
 		l.estimates, levels = append(l.estimates, x), append(levels, x.Estimate)
@@ -111,8 +102,8 @@ func (s *Summary) lines(a string, m Metric) lines {
 		x := s.differs(&l.diff[i])
 		l.diffs, diffs = append(l.diffs, x), append(diffs, x.Estimate)
 	}
-	power := table.Power(levels)
-	l.write, l.writeDiffs = table.Fit(levels, power, false), table.Fit(diffs, power, true)
+	power := report.Power(levels)
+	l.write, l.writeDiffs = report.Fit(levels, power, false), report.Fit(diffs, power, true)
 	return l
 }
 
@@ -137,7 +128,7 @@ func TextAt(s *Summary, width int) string {
 		fmt.Fprintf(&b, "%s\n\n", wrap("Load: "+w+".", width))
 	}
 	if rows := s.frontierRows(); len(rows) > 0 {
-		fmt.Fprintf(&b, "%s\n%s\n", s.frontierTitle(), table.Columns(rows, true))
+		fmt.Fprintf(&b, "%s\n%s\n", s.frontierTitle(), report.Columns(rows, true))
 	}
 	compared := s.compared()
 	if len(compared) == 0 {
@@ -147,7 +138,7 @@ func TextAt(s *Summary, width int) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(table.Columns(s.blocks(a, i == 0), true))
+		b.WriteString(report.Columns(s.blocks(a, i == 0), true))
 	}
 	for _, lines := range [][]string{s.verdictLines(), s.conclusions(), s.notes()} {
 		for i := range lines {
@@ -218,7 +209,7 @@ func (s *Summary) blocks(a string, estimates bool) [][]string {
 			case k >= 0:
 				c := &l.diff[k]
 				row = append(row, l.diffs[k].aligned(l.writeDiffs),
-					table.PValue(float64(c.PHolm)), table.Probability(float64(c.Improvement)), c.Verdict)
+					report.PValue(float64(c.PHolm)), report.Probability(float64(c.Improvement)), c.Verdict)
 			case !estimates:
 				continue
 			}
@@ -229,7 +220,7 @@ func (s *Summary) blocks(a string, estimates bool) [][]string {
 }
 
 // title is a metric with its unit, as scaled, and an arrow to where it is better.
-func title(m Metric, write table.Format) string {
+func title(m Metric, write report.Format) string {
 	return strings.TrimSpace(label(m.Name, write.Unit(m.Unit)) + " " + arrow(m.Better))
 }
 
@@ -320,7 +311,7 @@ func Markdown(s *Summary) string {
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n%s.\n\n", s.heading(), s.Summary, s.who())
 	if rows := s.frontierRows(); len(rows) > 0 {
 		fmt.Fprintf(&b, "## At equal violations\n\n%s.\n\n", s.frontierTitle())
-		table.Markdown(&b, rows)
+		report.Markdown(&b, rows)
 		b.WriteString("\n")
 	}
 	b.WriteString("## Estimates\n\nMean [95 % interval]; ↓ lower is better, ↑ higher is better.\n\n")
@@ -337,7 +328,7 @@ func Markdown(s *Summary) string {
 		}
 		rows = append(rows, row)
 	}
-	table.Markdown(&b, rows)
+	report.Markdown(&b, rows)
 	b.WriteString("\n")
 	for _, a := range s.compared() {
 		s.markdownVerdicts(&b, a)
@@ -362,7 +353,7 @@ func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 			rows = append(rows, []string{v.B, bold(v.Verdict), v.Why})
 		}
 	}
-	table.Markdown(b, rows)
+	report.Markdown(b, rows)
 	fmt.Fprintf(b, "\nBy single metrics: difference of the means %s − other under the same workload [95 %% interval for all rivals at once], p "+
 		"after Holm's correction, and what %s is.\n\n", a, a)
 	head := []string{"metric"}
@@ -376,11 +367,11 @@ func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 		for i := range l.diff {
 			c := &l.diff[i]
 			row = append(row, fmt.Sprintf("%s, p %s: %s", l.diffs[i].cell(l.writeDiffs),
-				equal(table.PValue(float64(c.PHolm))), bold(c.Verdict)))
+				equal(report.PValue(float64(c.PHolm))), bold(c.Verdict)))
 		}
 		rows = append(rows, row)
 	}
-	table.Markdown(b, rows)
+	report.Markdown(b, rows)
 	b.WriteString("\n")
 }
 

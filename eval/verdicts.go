@@ -8,8 +8,8 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // verdictLines are the verdicts in words, a line each, below one that says what they are made by.
@@ -39,10 +39,10 @@ func (s *Summary) criteria() string {
 // tolerance is by how much less well the constraint may be kept, in words.
 func (s *Summary) tolerance() string {
 	low, high := s.metric(s.Constraint).Bounds.Limits()
-	if width := high - low; table.Finite(width) {
-		return table.Plain(s.Tolerance * width)
+	if width := high - low; report.Finite(width) {
+		return report.Plain(s.Tolerance * width)
 	}
-	return table.Plain(100*s.Tolerance) + " % of the other's mean"
+	return report.Plain(100*s.Tolerance) + " % of the other's mean"
 }
 
 // conclusions are the verdicts by single metrics in words: a line per policy compared and rival.
@@ -251,7 +251,7 @@ func (s *Summary) seeds(p PolicyResult) string {
 func (s *Summary) level(policy, metric string) string {
 	m, p := s.metric(metric), s.policy(policy)
 	x := s.of(&p, metric)
-	out := metric + " " + x.cell(table.Fit([]table.Estimate{x.Estimate}, 0, false))
+	out := metric + " " + x.cell(report.Fit([]report.Estimate{x.Estimate}, 0, false))
 	if m.Unit != "" && m.Unit != "1" {
 		out += " " + m.Unit
 	}
@@ -284,15 +284,15 @@ func (s *Summary) figures(metric string, x ...float64) string {
 		most = max(most, math.Abs(v))
 	}
 	place := 0
-	if most > 0 && table.Finite(most) {
+	if most > 0 && report.Finite(most) {
 		place = int(math.Floor(math.Log10(most))) - 1
 	}
-	if low, high := s.metric(metric).Bounds.Limits(); table.Finite(high - low) {
+	if low, high := s.metric(metric).Bounds.Limits(); report.Finite(high - low) {
 		place = min(place, int(math.Floor(math.Log10(high-low)))-2)
 	}
 	var out []string
 	for _, v := range x {
-		out = append(out, table.Round(v, place))
+		out = append(out, report.Round(v, place))
 	}
 	return strings.Join(out, " against ")
 }

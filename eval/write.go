@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // Names of the files of an evaluation's folder.
@@ -54,7 +54,7 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) (err error) {
 	if err := writeAll(beside, p, s, curves); err != nil {
 		return err
 	}
-	b, err := table.JSON(s)
+	b, err := report.JSON(s)
 	if err != nil {
 		return fmt.Errorf("%s: %w", SummaryFile, err)
 	}
@@ -101,10 +101,10 @@ func writeData(dir string, p *Played, s *Summary, curves []Curve) error {
 		return err
 	}
 	return errors.Join(
-		table.WriteFile(dir, ScoresFile, scores),
-		table.WriteFile(dir, stepsFile, stepRows(p)),
-		table.WriteFile(dir, samplesFile, sampleRows(p)),
-		table.WriteFile(dir, curveFile, curveRows(curves)),
+		report.WriteFile(dir, ScoresFile, scores),
+		report.WriteFile(dir, stepsFile, stepRows(p)),
+		report.WriteFile(dir, samplesFile, sampleRows(p)),
+		report.WriteFile(dir, curveFile, curveRows(curves)),
 	)
 }
 
@@ -172,8 +172,7 @@ func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 			}
 			for v, row := range scores {
 				for j, x := range row {
-					rows = append(rows, []string{con.Name, fmt.Sprint(con.Versions[v].TrainingSeed), fmt.Sprint(p.Seeds[j]), m.Name,
-						table.Exact(x)})
+					rows = append(rows, report.Cells(con.Name, con.Versions[v].TrainingSeed, p.Seeds[j], m.Name, x))
 				}
 			}
 		}
@@ -189,10 +188,9 @@ func stepRows(p *Played) [][]string {
 	rows := [][]string{head}
 	for c, steps := range p.Steps {
 		for _, s := range steps {
-			row := []string{p.Contestants[c].Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), table.Exact(s.Time),
-				table.Exact(s.Reward)}
+			row := report.Cells(p.Contestants[c].Name, s.Seed, s.Step, s.Time, s.Reward)
 			for _, x := range s.Info {
-				row = append(row, table.Exact(x))
+				row = append(row, report.Exact(x))
 			}
 			rows = append(rows, row)
 		}
@@ -223,8 +221,7 @@ func sampleRows(p *Played) [][]string {
 				if share < 1 && (1-share)*float64(len(sorted)) < 1-1e-6 {
 					continue // beyond the last but one sample there is nothing to see
 				}
-				rows = append(rows, []string{p.Contestants[c].Name, q.Name, q.Unit, table.Exact(share),
-					table.Exact(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
+				rows = append(rows, report.Cells(p.Contestants[c].Name, q.Name, q.Unit, share, stats.Quantile(sorted, share), len(sorted)))
 			}
 		}
 	}

@@ -62,14 +62,7 @@ type attention struct {
 type sums struct{ weight, states [][]float64 }
 
 func newSums(agents, episodes int) sums {
-	matrix := func(n int) [][]float64 {
-		m := make([][]float64, n)
-		for i := range m {
-			m[i] = make([]float64, episodes)
-		}
-		return m
-	}
-	return sums{matrix(agents * agents), matrix(agents)}
+	return sums{matrix(agents*agents, episodes), matrix(agents, episodes)}
 }
 
 func (s *sums) add(i, episode int, weights []float32) {
@@ -297,19 +290,7 @@ func replayEqual(ctx context.Context, r *Request, equal agents.Policy, rec *reco
 	if equal == nil || e.Attending == nil {
 		return nil
 	}
-	run := rollout.NewRunner(r.Env)
-	lost := make([]float64, len(r.Seeds))
-	for s, seed := range r.Seeds {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		ep, err := run.Episode(rollout.Actor{Policy: equal}, seed)
-		if err != nil {
-			return err
-		}
-		lost[s] = rec.returns[s] - ep.Return
-		tell()
-	}
-	e.Attending.Lost = paired(lost)
-	return nil
+	var err error
+	e.Attending.Lost, err = lostWith(ctx, r, rollout.NewRunner(r.Env), equal, rec, tell)
+	return err
 }

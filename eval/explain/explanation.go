@@ -253,10 +253,7 @@ func (w *work) features() []Feature {
 	out := make([]Feature, w.width)
 	episodes := len(w.r.Seeds)
 	all := make([]float64, episodes)
-	own, others := make([][]float64, w.width), make([][]float64, w.width)
-	for f := range w.width {
-		own[f], others[f] = make([]float64, episodes), make([]float64, episodes)
-	}
+	own, others := matrix(w.width, episodes), matrix(w.width, episodes)
 	varied := 0
 	for k, d := range w.decisions {
 		sum := 0.0

@@ -205,21 +205,29 @@ func replay(ctx context.Context, r *Request, rec *recording, e *Explanation, tel
 			Policy: r.Policy, rec: rec, feature: f.index, width: r.Env.Spec().Kinds[0].Observation.Width(),
 			obs: envs.Observation{Kinds: make([]envs.KindObservation, 1)},
 		}
-		lost := make([]float64, len(r.Seeds))
-		for s, seed := range r.Seeds {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			ep, err := run.Episode(rollout.Actor{Policy: p}, seed)
-			if err != nil {
-				return err
-			}
-			lost[s] = rec.returns[s] - ep.Return
-			tell()
+		var err error
+		if f.Lost, err = lostWith(ctx, r, run, p, rec, tell); err != nil {
+			return err
 		}
-		f.Lost = paired(lost)
 	}
 	return nil
+}
+
+// lostWith plays every episode again with another policy: the return that is lost.
+func lostWith(ctx context.Context, r *Request, run *rollout.Runner, p envs.Policy, rec *recording, tell func()) (*Interval, error) {
+	lost := make([]float64, len(r.Seeds))
+	for s, seed := range r.Seeds {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		ep, err := run.Episode(rollout.Actor{Policy: p}, seed)
+		if err != nil {
+			return nil, err
+		}
+		lost[s] = rec.returns[s] - ep.Return
+		tell()
+	}
+	return paired(lost), nil
 }
 
 // paired is the mean of paired differences with Student's t interval.

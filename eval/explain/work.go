@@ -39,21 +39,23 @@ type decision struct {
 	value []float64   // [states]: the decision, for its deviation
 }
 
+// matrix is n sums for each episode.
+func matrix(n, episodes int) [][]float64 {
+	m := make([][]float64, n)
+	for i := range m {
+		m[i] = make([]float64, episodes)
+	}
+	return m
+}
+
 func newWork(r *Request, x agents.Insight, rec *recording) *work {
 	k := &r.Env.Spec().Kinds[0]
 	w := &work{r: r, x: x, rec: rec, kind: k, outs: x.Outputs(), agents: k.Agents, width: k.Observation.Width(),
 		components: k.Action.Width()}
 	w.rows = min(r.Steps, maxBatch)
 	episodes := len(r.Seeds)
-	matrix := func(n int) [][]float64 {
-		m := make([][]float64, n)
-		for i := range m {
-			m[i] = make([]float64, episodes)
-		}
-		return m
-	}
 	for range w.agents * w.components {
-		w.decisions = append(w.decisions, &decision{size: matrix(rec.width), slope: make([]float64, rec.width),
+		w.decisions = append(w.decisions, &decision{size: matrix(rec.width, episodes), slope: make([]float64, rec.width),
 			n: make([]float64, episodes)})
 	}
 	w.mean = make([]float32, rec.width)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,8 +12,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -30,36 +28,18 @@ const (
 
 // Write writes explain.json, the tables as CSV and the figure into dir, and returns the files' names.
 func Write(dir string, e *Explanation) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
+	f := report.Into(dir)
+	f.JSON(File, e)
+	f.CSV(FeaturesFile, e.featureRows())
+	f.CSV(DecisionsFile, e.decisionRows())
+	f.CSV(AttentionFile, e.attentionRows())
+	f.Draw(figureName, e.figure())
+	if len(e.Attention) > 0 {
+		f.Draw(attentionName, e.attentionFigure())
 	}
-	b, err := table.JSON(e)
-	if err != nil {
-		return nil, err
-	}
-	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, File), b); err != nil {
-		return nil, err
-	}
-	files := []string{File}
-	for _, t := range []struct {
-		name string
-		rows [][]string
-	}{{FeaturesFile, e.featureRows()}, {DecisionsFile, e.decisionRows()}, {AttentionFile, e.attentionRows()}} {
-		if err := table.WriteFile(dir, t.name, t.rows); err != nil {
-			return nil, err
-		}
-		if len(t.rows) > 1 {
-			files = append(files, t.name)
-		}
-	}
-	drawn, err := e.figure().Save(dir, figureName)
-	files = append(files, drawn...)
-	if err == nil && len(e.Attention) > 0 {
-		drawn, err = e.attentionFigure().Save(dir, attentionName)
-		files = append(files, drawn...)
-	}
-	for i, f := range files {
-		files[i] = filepath.Join(dir, f)
+	files, err := f.Files()
+	for i, name := range files {
+		files[i] = filepath.Join(dir, name)
 	}
 	return files, err
 }
@@ -68,7 +48,13 @@ func itoa(i int) string { return strconv.Itoa(i) }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-func (i Interval) cells() []string { return []string{number(i.Value), number(i.Low), number(i.High)} }
+// cells are an interval for programs, empty where there is none.
+func (i *Interval) cells() []string {
+	if i == nil {
+		return []string{"", "", ""}
+	}
+	return []string{number(i.Value), number(i.Low), number(i.High)}
+}
 
 func (e *Explanation) featureRows() [][]string {
 	rows := [][]string{{
@@ -80,12 +66,7 @@ func (e *Explanation) featureRows() [][]string {
 		row := append([]string{f.Name, f.Unit}, f.Share.cells()...)
 		row = append(append(row, itoa(f.Ranks[0]), itoa(f.Ranks[1])), f.Own.cells()...)
 		row = append(append(row, f.Others.cells()...), number(f.Moved))
-		if f.Lost == nil {
-			row = append(row, "", "", "")
-		} else {
-			row = append(row, f.Lost.cells()...)
-		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, f.Lost.cells()...))
 	}
 	return rows
 }
@@ -132,7 +113,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		}
 		rows = append(rows, row)
 	}
-	b.WriteString(table.Columns(rows, false))
+	b.WriteString(report.Columns(rows, false))
 	fmt.Fprintf(&b, "Integrated gradients leave %.1f %% unexplained (numerical error); "+
 		"rank correlation with the effect of shuffling: %.2f (Spearman).\n", 100*e.Unexplained, e.Agreement)
 	b.WriteString("\nEach decision, its largest shares, and whether it rises (↑) or falls (↓) as the feature rises\n")
@@ -151,7 +132,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		}
 		rows = append(rows, []string{e.agent(d.Agent), d.Component, strings.Join(parts, ", ")})
 	}
-	b.WriteString(table.Columns(rows, false))
+	b.WriteString(report.Columns(rows, false))
 	e.attentionText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -244,15 +225,7 @@ func (e *Explanation) attentionRows() [][]string {
 		"low_load_hi", "high_load", "high_load_lo", "high_load_hi"}}
 	for _, l := range e.Attention {
 		row := append([]string{itoa(l.Agent), e.agent(l.Agent), itoa(l.To), e.agent(l.To)}, l.Weight.cells()...)
-		row = append(row, number(l.Equal))
-		for _, i := range []*Interval{l.LowLoad, l.HighLoad} {
-			if i == nil {
-				row = append(row, "", "", "")
-			} else {
-				row = append(row, i.cells()...)
-			}
-		}
-		rows = append(rows, row)
+		rows = append(rows, slices.Concat(row, []string{number(l.Equal)}, l.LowLoad.cells(), l.HighLoad.cells()))
 	}
 	return rows
 }
@@ -268,9 +241,9 @@ func (e *Explanation) attentionText(b *strings.Builder) {
 	b.WriteString("\nAttention: the mean weight that each (row) gives to its neighbours in the graph (columns); others get " +
 		"none\n")
 	if e.Agents <= widest {
-		b.WriteString(table.Columns(e.attentionMatrix(), false))
+		b.WriteString(report.Columns(e.attentionMatrix(), false))
 	} else {
-		b.WriteString(table.Columns(e.attentionLines(), false))
+		b.WriteString(report.Columns(e.attentionLines(), false))
 	}
 	a := e.Attending
 	if a.Agents == 0 {

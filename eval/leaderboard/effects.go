@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -146,10 +146,10 @@ func (b *Board) effect(key, dir string) ([]string, error) {
 	rows := [][]string{{key, "arm", "seed", b.Metric.Name, "mean"}}
 	for _, p := range points {
 		i := slices.IndexFunc(list, func(l level) bool { return l.value == p.value })
-		rows = append(rows, []string{p.value, p.arm, fmt.Sprint(p.seed), table.Exact(p.y),
-			table.Exact(stats.Mean(list[i].y))})
+		rows = append(rows, []string{p.value, p.arm, fmt.Sprint(p.seed), report.Exact(p.y),
+			report.Exact(stats.Mean(list[i].y))})
 	}
-	if err := table.WriteFile(dir, key+".csv", rows); err != nil {
+	if err := report.WriteFile(dir, key+".csv", rows); err != nil {
 		return nil, err
 	}
 	parts := b.split(key, points)

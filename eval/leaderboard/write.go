@@ -1,16 +1,14 @@
 package leaderboard
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -60,13 +58,13 @@ func (b *Board) Text() string {
 	}
 	head = append(head, "seeds", "mean", "IQM", "low", "high", "last", "runs")
 	rows := [][]string{head}
-	var all []table.Estimate
+	var all []report.Estimate
 	for _, a := range b.Arms {
 		if a.Seeds > 0 {
-			all = append(all, table.Estimate{At: float64(a.Mean), Low: float64(a.Low), High: float64(a.High)})
+			all = append(all, report.Between(a.Mean, a.Low, a.High))
 		}
 	}
-	f := table.Fit(all, 0, false)
+	f := report.Fit(all, 0, false)
 	for _, a := range b.Arms {
 		row := []string{"–"}
 		if a.Rank > 0 {
@@ -80,7 +78,7 @@ func (b *Board) Text() string {
 		rows = append(rows, row)
 	}
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n%s", b.heading(), table.Columns(rows, true))
+	fmt.Fprintf(&t, "%s\n\n%s", b.heading(), report.Columns(rows, true))
 	for _, line := range b.unfinished() {
 		fmt.Fprintf(&t, "\n%s", line)
 	}
@@ -139,11 +137,10 @@ func (b *Board) Write(dir string) ([]string, error) {
 	if err := os.MkdirAll(effects, 0o777); err != nil {
 		return nil, err
 	}
-	text, err := table.JSON(b)
-	if err == nil {
-		err = durable.WriteFile(durable.OS{}, filepath.Join(dir, JSONFile), text)
-	}
-	if err = errors.Join(err, table.WriteFile(dir, CSVFile, b.rows())); err != nil {
+	f := report.Into(dir)
+	f.JSON(JSONFile, b)
+	f.CSV(CSVFile, b.rows())
+	if _, err := f.Files(); err != nil {
 		return nil, err
 	}
 	var out []string
@@ -165,7 +162,7 @@ func (b *Board) rows() [][]string {
 		"last_mean")
 	rows := [][]string{head}
 	for _, a := range b.Arms {
-		row := []string{fmt.Sprint(a.Rank), a.Name}
+		row := report.Cells(a.Rank, a.Name)
 		for _, s := range a.Settings {
 			row = append(row, s.Value)
 		}
@@ -175,11 +172,8 @@ func (b *Board) rows() [][]string {
 				failed++
 			}
 		}
-		row = append(row, b.Metric.Name, fmt.Sprint(a.Seeds), fmt.Sprint(failed))
-		for _, x := range []float64{float64(a.Mean), float64(a.IQM), float64(a.Low), float64(a.High), float64(a.LastMean)} {
-			row = append(row, table.Exact(x))
-		}
-		rows = append(rows, row)
+		rows = append(rows, report.Cells(row, b.Metric.Name, a.Seeds, failed, float64(a.Mean), float64(a.IQM), float64(a.Low),
+			float64(a.High), float64(a.LastMean)))
 	}
 	return rows
 }

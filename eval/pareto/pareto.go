@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -32,9 +32,9 @@ type Family struct {
 
 // Number is an estimate with its 95 % interval; NaN where the frontier does not reach so few violations.
 type Number struct {
-	Mean table.Number `json:"mean"`
-	Lo   table.Number `json:"lo"`
-	Hi   table.Number `json:"hi"`
+	Mean report.Number `json:"mean"`
+	Lo   report.Number `json:"lo"`
+	Hi   report.Number `json:"hi"`
 }
 
 // Row is a point with its estimates.
@@ -49,9 +49,9 @@ type Row struct {
 
 // At is a family's price where at most Level of the windows are violated.
 type At struct {
-	Family string       `json:"family"`
-	Level  table.Number `json:"level"`
-	Price  Number       `json:"price"`
+	Family string        `json:"family"`
+	Level  report.Number `json:"level"`
+	Price  Number        `json:"price"`
 	// Ratio is the price over that of the first family at the same level.
 	Ratio Number `json:"ratio"`
 	// Reached is the share of the resamples in which this family, and the first one, have a frontier at the level.
@@ -132,7 +132,7 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 	for _, level := range levels {
 		first := PriceAt(mean[0], level)
 		for f := range families {
-			at := At{Family: families[f].Name, Level: table.Number(level)}
+			at := At{Family: families[f].Name, Level: report.Number(level)}
 			own := PriceAt(mean[f], level)
 			at.Price, _ = over(func(d [][]xy) float64 { return PriceAt(d[f], level) }, own)
 			at.Ratio, at.Reached = over(func(d [][]xy) float64 { return PriceAt(d[f], level) / PriceAt(d[0], level) }, own/first)
@@ -192,12 +192,12 @@ func (d *draws) over(value func(d [][]xy) float64, m float64) (Number, float64) 
 // interval is the percentile interval of resampled values around an estimate.
 func interval(mean float64, x []float64) Number {
 	if math.IsNaN(mean) || len(x) == 0 {
-		nan := table.Number(math.NaN())
+		nan := report.Number(math.NaN())
 		return Number{nan, nan, nan}
 	}
 	slices.Sort(x)
-	at := func(p float64) table.Number { return table.Number(x[int(math.Round(p*float64(len(x)-1)))]) }
-	return Number{table.Number(mean), min(at(0.025), table.Number(mean)), max(at(0.975), table.Number(mean))}
+	at := func(p float64) report.Number { return report.Number(x[int(math.Round(p*float64(len(x)-1)))]) }
+	return Number{report.Number(mean), min(at(0.025), report.Number(mean)), max(at(0.975), report.Number(mean))}
 }
 
 // means are the points under some training and workload seeds.

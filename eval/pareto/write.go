@@ -13,8 +13,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
@@ -23,53 +22,29 @@ import (
 // Write leaves frontier.json, the points and the prices at equal violations as CSV, and the figure. It returns the names
 // of the files.
 func Write(dir string, r *Result) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
 	points, levels := r.Rows()
-	files := []string{"frontier.json", "frontier_points.csv", "frontier_levels.csv"}
-	if err := table.WriteFile(dir, files[1], points); err != nil {
-		return nil, err
-	}
-	if err := table.WriteFile(dir, files[2], levels); err != nil {
-		return nil, err
-	}
-	b, err := table.JSON(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
-		return nil, err
-	}
-	drawn, err := r.figure().Save(dir, "frontier")
-	return append(files, drawn...), err
+	f := report.Into(dir)
+	f.JSON("frontier.json", r)
+	f.CSV("frontier_points.csv", points)
+	f.CSV("frontier_levels.csv", levels)
+	f.Draw("frontier", r.figure())
+	return f.Files()
 }
 
 // Rows are the points and the prices at equal violations as CSV, each with its header.
 func (r *Result) Rows() (points, levels [][]string) {
-	cells := func(n Number) []string {
-		return []string{exact(n.Mean), exact(n.Lo), exact(n.Hi)}
-	}
+	cells := func(n Number) []string { return report.Cells(n.Mean, n.Lo, n.Hi) }
 	points = [][]string{{"family", "setting", "beaten", r.Limit, r.Limit + "_lo", r.Limit + "_hi", r.Objective,
 		r.Objective + "_lo", r.Objective + "_hi"}}
 	for _, p := range r.Points {
-		row := append([]string{p.Family, p.Setting, fmt.Sprint(p.Beaten)}, cells(p.Violated)...)
-		points = append(points, append(row, cells(p.Price)...))
+		points = append(points, report.Cells(p.Family, p.Setting, p.Beaten, cells(p.Violated), cells(p.Price)))
 	}
 	levels = [][]string{{"family", "level", r.Objective, r.Objective + "_lo", r.Objective + "_hi", "ratio", "ratio_lo",
 		"ratio_hi", "reached"}}
 	for _, l := range r.Levels {
-		row := append([]string{l.Family, exact(l.Level)}, cells(l.Price)...)
-		levels = append(levels, append(append(row, cells(l.Ratio)...), table.Exact(l.Reached)))
+		levels = append(levels, report.Cells(l.Family, l.Level, cells(l.Price), cells(l.Ratio), l.Reached))
 	}
 	return points, levels
-}
-
-func exact(x table.Number) string {
-	if math.IsNaN(float64(x)) {
-		return ""
-	}
-	return table.Exact(float64(x))
 }
 
 // Families are the families' names in their order.
@@ -131,9 +106,10 @@ func within(r chart.Range, limit float64) chart.Range {
 	return r
 }
 
-func bounds(n Number) chart.Range {
-	return chart.Range{At: float64(n.Mean), Low: float64(n.Lo), High: float64(n.Hi)}
-}
+func bounds(n Number) chart.Range { return chart.Range(n.Estimate()) }
+
+// Estimate is the number as tables have it.
+func (n Number) Estimate() report.Estimate { return report.Between(n.Mean, n.Lo, n.Hi) }
 
 // line is the frontier of points: those that no other beats, by their violations.
 func line(points []xy) (x, y []float64) {
@@ -230,9 +206,6 @@ func Load(dirs []string) ([]Named, error) {
 // WritePanels leaves the points and the prices at equal violations of all results as CSV, with the name of each in
 // front, and one figure with a panel for each. Points with more violations than limit are not drawn.
 func WritePanels(dir string, results []Named, columns int, limit float64) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
 	var points, levels [][]string
 	for i, r := range results {
 		p, l := r.Rows()
@@ -246,15 +219,11 @@ func WritePanels(dir string, results []Named, columns int, limit float64) ([]str
 			levels = append(levels, append([]string{r.Name}, row...))
 		}
 	}
-	files := []string{"frontiers_points.csv", "frontiers_levels.csv"}
-	if err := table.WriteFile(dir, files[0], points); err != nil {
-		return nil, err
-	}
-	if err := table.WriteFile(dir, files[1], levels); err != nil {
-		return nil, err
-	}
-	drawn, err := panels(results, columns, limit).Save(dir, "frontiers")
-	return append(files, drawn...), err
+	f := report.Into(dir)
+	f.CSV("frontiers_points.csv", points)
+	f.CSV("frontiers_levels.csv", levels)
+	f.Draw("frontiers", panels(results, columns, limit))
+	return f.Files()
 }
 
 // panels is a figure in which a family has the same colour in all panels.

@@ -3,19 +3,16 @@ package profiles
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -274,7 +271,7 @@ func CheckText(c *Checked) string {
 		rows = append(rows, []string{r.Quantity, fmt.Sprintf("%.4g", r.Predicted), se, fmt.Sprintf("%.4g", r.Measured),
 			fmt.Sprintf("%.4g to %.4g", float64(r.Low), float64(r.High)), signed(r.Error), r.Unit})
 	}
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	fmt.Fprintf(&b, "\nThe papers' model (mean times, delays as SLApp counts them): mean %.4g s (%s)", c.Published.Seconds,
 		signed(float64(c.Published.SecondsError)))
 	if !math.IsNaN(float64(c.Published.USDError)) {
@@ -284,12 +281,12 @@ func CheckText(c *Checked) string {
 	functions := [][]string{{"function", "MB", "runs", "mean", "USD a million requests", "of it rounding"}}
 	var usd, rounding float64
 	for _, f := range c.Functions {
-		functions = append(functions, []string{f.Name, table.Plain(f.MB), fmt.Sprintf("%.4g", f.Runs),
+		functions = append(functions, []string{f.Name, report.Plain(f.MB), fmt.Sprintf("%.4g", f.Runs),
 			fmt.Sprintf("%.4g s", f.Seconds), fmt.Sprintf("%.2f", f.USD), fmt.Sprintf("%.2f", f.Rounding)})
 		usd, rounding = usd+f.USD, rounding+f.Rounding
 	}
 	functions = append(functions, []string{"all", "", "", "", fmt.Sprintf("%.2f", usd), fmt.Sprintf("%.2f", rounding)})
-	b.WriteString(table.Columns(functions, true))
+	b.WriteString(report.Columns(functions, true))
 	fmt.Fprintf(&b, "\nOrchestration (%s): %.2f USD a million requests with %.4g transitions each; the measured cost is "+
 		"compared without it.\n", c.Moved.Name, c.Moved.USD, c.Moved.Transitions)
 	return b.String()
@@ -330,21 +327,9 @@ func short(x float64) string { return fmt.Sprintf("%.6g", x) }
 // WriteCheck leaves profile_check.json, its rows as profile_check.csv, the quantiles that the figure is drawn from as
 // profile_check_times.csv, and the figure. It returns the names of the files.
 func WriteCheck(dir string, c *Checked) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	const name = "profile_check"
-	files := []string{name + ".json", name + ".csv", name + "_times.csv"}
-	b, err := table.JSON(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
-		return nil, err
-	}
-	if err := table.WriteFile(dir, files[1], CheckTable(c)); err != nil {
-		return nil, err
-	}
+	out := report.Into(dir)
+	out.JSON("profile_check.json", c)
+	out.CSV("profile_check.csv", CheckTable(c))
 	rows := [][]string{{"share", "measured_s", "predicted_s"}}
 	p := chart.NewPanel("", "response time (s)", "share of requests")
 	measured, predicted := chart.Styles(0), chart.Styles(1)
@@ -354,15 +339,13 @@ func WriteCheck(dir string, c *Checked) ([]string, error) {
 		share, x, y = append(share, q), append(x, quantile(c.measured, q)), append(y, quantile(c.predicted, q))
 		rows = append(rows, []string{short(q), short(x[i]), short(y[i])})
 	}
-	if err := table.WriteFile(dir, files[2], rows); err != nil {
-		return nil, err
-	}
+	out.CSV("profile_check_times.csv", rows)
 	p.Line(measured, x, share, false)
 	p.Line(predicted, y, share, false)
 	p.RangeY(0, 1)
 	f := &chart.Figure{Title: c.Name + ": predicted and measured response times", Panels: []*chart.Panel{p}, Columns: 1,
 		Width: 11 * vg.Centimeter, Height: 7 * vg.Centimeter, Under: "distribution functions, up to the 99.5th percentile",
 		Key: []chart.Entry{{Text: "measured", Style: measured, Line: true}, {Text: "predicted", Style: predicted, Line: true}}}
-	drawn, err := f.Save(dir, name)
-	return append(files, drawn...), err
+	out.Draw("profile_check", f)
+	return out.Files()
 }

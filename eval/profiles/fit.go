@@ -4,17 +4,14 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -224,7 +221,7 @@ func Text(r *Result) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	fmt.Fprintf(&b, "\nRelative error of the mean time, each size of each function once: mean %s, 80th percentile %s, most %s;\n"+
 		"the exponential law by plain least squares (OptiServe, eq. 3.1): %s, %s, %s.\n", percent(r.Error.MAPE),
 		percent(r.Error.P80), percent(r.Error.Max), percent(r.Published.MAPE), percent(r.Published.P80),
@@ -241,7 +238,7 @@ func Text(r *Result) string {
 func list(x []float64) string {
 	text := make([]string, len(x))
 	for i, v := range x {
-		text[i] = table.Plain(v)
+		text[i] = report.Plain(v)
 	}
 	return strings.Join(text, ", ")
 }
@@ -256,53 +253,24 @@ func percent(x eval.Number) string {
 // Write leaves profile.json, the sizes with their predictions and the laws as CSV, and the figures. It returns the names
 // of the files.
 func Write(dir string, r *Result) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
 	sizes := [][]string{{"function", "memory_mb", "runs", "mean_s", "median_s", "sd_s", "predicted_s", "error",
 		"exponential_plain_s"}}
 	laws := [][]string{{"function", "law", "text", "mape", "left_out"}}
 	for _, f := range r.Functions {
 		for _, s := range f.Sizes {
-			row := []string{f.Name}
-			for _, v := range []float64{s.MB, float64(s.Runs), s.Mean, s.Median, s.SD, s.Predicted, s.Error, s.Published} {
-				row = append(row, table.Exact(v))
-			}
-			sizes = append(sizes, row)
+			sizes = append(sizes, report.Cells(f.Name, s.MB, float64(s.Runs), s.Mean, s.Median, s.SD, s.Predicted, s.Error, s.Published))
 		}
 		for _, l := range f.Laws {
-			laws = append(laws, []string{f.Name, string(l.Form), l.Text, exact(l.MAPE), exact(l.LeftOut)})
+			laws = append(laws, report.Cells(f.Name, l.Form, l.Text, l.MAPE, l.LeftOut))
 		}
 	}
-	files := []string{"profile.json", "profile_sizes.csv", "profile_laws.csv"}
-	if err := table.WriteFile(dir, files[1], sizes); err != nil {
-		return nil, err
-	}
-	if err := table.WriteFile(dir, files[2], laws); err != nil {
-		return nil, err
-	}
-	b, err := table.JSON(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[0]), b); err != nil {
-		return nil, err
-	}
-	for name, f := range map[string]*chart.Figure{"profile": r.laws(), "profile_errors": r.errors()} {
-		drawn, err := f.Save(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, drawn...)
-	}
-	return files, nil
-}
-
-func exact(x eval.Number) string {
-	if math.IsNaN(float64(x)) {
-		return ""
-	}
-	return table.Exact(float64(x))
+	f := report.Into(dir)
+	f.JSON("profile.json", r)
+	f.CSV("profile_sizes.csv", sizes)
+	f.CSV("profile_laws.csv", laws)
+	f.Draw("profile", r.laws())
+	f.Draw("profile_errors", r.errors())
+	return f.Files()
 }
 
 // laws draws each function's means with one standard deviation of a run, the chosen law and the published one.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,11 +12,10 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -171,7 +168,7 @@ func LawsText(r *LawsResult) string {
 			x    float64
 		}{{"work", f.Law.Work}, {"parallel", f.Law.Parallel}, {"overhead", f.Law.Overhead}, {"crowding", f.Law.Crowding},
 			{"cv", f.Law.CV}} {
-			text := table.Plain(v.x)
+			text := report.Plain(v.x)
 			if slices.Contains(f.untold(), v.name) {
 				text += "?"
 			}
@@ -180,7 +177,7 @@ func LawsText(r *LawsResult) string {
 		rows = append(rows, append(row, percent(f.Error), percent(f.LeftOut)))
 	}
 	var b strings.Builder
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	b.WriteString("\nerror: mean relative error of the mean times, each setting (CPU limit and load) once, at the number of requests\n" +
 		"that it had in an instance; left out: where the law was fitted to the other settings. ?: not told by the measurements.\n" +
 		"work in core-seconds; parallel, overhead and crowding in cores.\n")
@@ -201,7 +198,7 @@ func (r *LawsResult) questions() string {
 	for _, f := range r.Functions {
 		for _, u := range f.Untold {
 			text := fmt.Sprintf("%s is not told by these measurements: %s. Taken: %s.\n  To know it, measure %s.\n",
-				u.Parameter, u.Why, table.Plain(u.Taken), u.Measure)
+				u.Parameter, u.Why, report.Plain(u.Taken), u.Measure)
 			if of[text] == nil {
 				order = append(order, text)
 			}
@@ -221,31 +218,18 @@ func (r *LawsResult) questions() string {
 // WriteLaws leaves laws.yaml, laws.json, the settings with their predictions as CSV, and the figure. It returns the names
 // of the files.
 func WriteLaws(dir string, r *LawsResult) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
 	settings := [][]string{{"function", "cpu", "inside", "rows", "measured_s", "predicted_s", "error"}}
 	for _, f := range r.Functions {
 		for _, s := range f.Settings {
-			settings = append(settings, []string{f.Name, table.Exact(s.CPU), table.Exact(s.Inside), strconv.Itoa(s.Rows),
-				table.Exact(s.Measured), table.Exact(s.Predicted), table.Exact(s.Predicted/s.Measured - 1)})
+			settings = append(settings, report.Cells(f.Name, s.CPU, s.Inside, s.Rows, s.Measured, s.Predicted, s.Predicted/s.Measured-1))
 		}
 	}
-	files := []string{"laws.yaml", "laws.json", "laws_settings.csv"}
-	if err := table.WriteFile(dir, files[2], settings); err != nil {
-		return nil, err
-	}
-	b, err := table.JSON(r)
-	if err != nil {
-		return nil, err
-	}
-	for i, text := range [][]byte{[]byte(r.YAML()), b} {
-		if err := durable.WriteFile(durable.OS{}, filepath.Join(dir, files[i]), text); err != nil {
-			return nil, err
-		}
-	}
-	drawn, err := r.figure().Save(dir, "laws")
-	return append(files, drawn...), err
+	f := report.Into(dir)
+	f.Write("laws.yaml", []byte(r.YAML()), nil)
+	f.JSON("laws.json", r)
+	f.CSV("laws_settings.csv", settings)
+	f.Draw("laws", r.figure())
+	return f.Files()
 }
 
 // figure draws each function's times over the CPU limit: what was measured, what the law says there, and what it says of

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval/profiles"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -34,7 +34,7 @@ func say(t *testing.T, claim, bound string, holds bool, format string, args ...a
 func leave(t *testing.T, name string, rows [][]string) {
 	t.Helper()
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		if err := table.WriteFile(dir, name, rows); err != nil {
+		if err := report.WriteFile(dir, name, rows); err != nil {
 			t.Error(err)
 		}
 	}

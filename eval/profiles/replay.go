@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,8 +11,8 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -248,7 +247,7 @@ func ReplayText(r *Replayed) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d functions, each profiled %d times. Mean relative error over all measured sizes, with 95 %% intervals:\n\n",
 		r.Functions, r.Seeds)
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	fmt.Fprintf(&b, "\nParrotfish's own rule ends after %.1f sizes and %.1f runs, where its law errs by %.1f %%.\n", r.Stops.Sizes,
 		r.Stops.Runs, 100*r.Stops.MAPE)
 	return b.String()
@@ -269,15 +268,10 @@ func ReplayTable(r *Replayed) [][]string {
 
 // WriteReplay leaves profile_replay.csv and the figure. It returns the names of the files.
 func WriteReplay(dir string, r *Replayed) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	const name = "profile_replay"
-	if err := table.WriteFile(dir, name+".csv", ReplayTable(r)); err != nil {
-		return nil, err
-	}
-	drawn, err := r.figure().Save(dir, name)
-	return append([]string{name + ".csv"}, drawn...), err
+	f := report.Into(dir)
+	f.CSV("profile_replay.csv", ReplayTable(r))
+	f.Draw("profile_replay", r.figure())
+	return f.Files()
 }
 
 func (r *Replayed) figure() *chart.Figure {

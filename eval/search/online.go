@@ -142,9 +142,6 @@ func learns(c *checkpoints.Checkpoint, names *catalog.Catalog) error {
 // Close frees memory.
 func (s *Server) Close() error { return s.reviver.Close() }
 
-// Experiment is the checkpoint's, with the settings that serve.
-func (s *Server) Experiment() *configs.Experiment { return s.x }
-
 // QoS are the thresholds of the windows.
 func (s *Server) QoS() sizing.QoS { return s.sizing.Thresholds(s.o.Protocol.Users) }
 

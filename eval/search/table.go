@@ -2,25 +2,21 @@ package search
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/agents/online"
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // Iteration is what the repetitions of a search did in one window: means, the least and the greatest of price and
 // latency, and how many of them missed the thresholds and were decided by safe exploration.
 type Iteration struct {
-	Price, P95, Latency, Successes, Failed          float64
-	PriceLow, PriceHigh, P95Low, P95High, Low, High float64 // the last two of Latency
-	SuccessesLow, SuccessesHigh                     float64
-	Violated, Safe                                  int
+	Price, P95, Latency, Successes report.Estimate
+	Failed                         float64
+	Violated, Safe                 int
 }
 
 // Iterations sums a result up window by window.
@@ -32,19 +28,15 @@ func (r *Result) Iterations() []Iteration {
 		for k, rep := range r.Repetitions {
 			x := rep.Windows[w]
 			for _, m := range []struct {
-				mean, low, high *float64
-				x               float64
-			}{
-				{&i.Price, &i.PriceLow, &i.PriceHigh, x.Price}, {&i.P95, &i.P95Low, &i.P95High, x.P95},
-				{&i.Latency, &i.Low, &i.High, x.Latency},
-				{&i.Successes, &i.SuccessesLow, &i.SuccessesHigh, x.Successes},
-			} {
-				*m.mean += m.x / n
-				if k == 0 || m.x < *m.low {
-					*m.low = m.x
+				of *report.Estimate
+				x  float64
+			}{{&i.Price, x.Price}, {&i.P95, x.P95}, {&i.Latency, x.Latency}, {&i.Successes, x.Successes}} {
+				m.of.At += m.x / n
+				if k == 0 || m.x < m.of.Low {
+					m.of.Low = m.x
 				}
-				if k == 0 || m.x > *m.high {
-					*m.high = m.x
+				if k == 0 || m.x > m.of.High {
+					m.of.High = m.x
 				}
 			}
 			i.Failed += x.Failed / n
@@ -60,18 +52,15 @@ func (r *Result) Iterations() []Iteration {
 }
 
 // IterationsTable is [Result.Iterations] of some results as a table.
-func IterationsTable(results ...*Result) table.Table {
-	t := table.Table{
+func IterationsTable(results ...*Result) report.Table {
+	t := report.Table{
 		Name: "iterations", Title: "Window by window, means over the repetitions",
-		Columns: []table.Column{
-			{Name: "method"}, {Name: "window"}, {Name: "price", Unit: "USD/h"}, {Name: "latency", Unit: "s"},
-			{Name: "latency_p95", Unit: "s"}, {Name: "successes", Unit: "requests"}, {Name: "failed", Unit: "requests"},
-			{Name: "violated", Unit: "repetitions"}, {Name: "safe", Unit: "repetitions"}, {Name: "repetitions"},
-		},
+		Columns: report.Head("method", "window", "price [USD/h]", "latency [s]", "latency_p95 [s]", "successes [requests]",
+			"failed [requests]", "violated [repetitions]", "safe [repetitions]", "repetitions"),
 	}
 	for _, r := range results {
 		for w, i := range r.Iterations() {
-			t.Rows = append(t.Rows, []any{r.Method, w + 1, i.Price, i.Latency, i.P95, i.Successes, i.Failed, i.Violated, i.Safe,
+			t.Rows = append(t.Rows, []any{r.Method, w + 1, i.Price.At, i.Latency.At, i.P95.At, i.Successes.At, i.Failed, i.Violated, i.Safe,
 				len(r.Repetitions)})
 		}
 	}
@@ -99,10 +88,10 @@ func Text(r *Result) string {
 		default:
 			by = fmt.Sprintf("safe in %d of %d", i.Safe, reps)
 		}
-		rows = append(rows, []string{fmt.Sprint(w + 1), fmt.Sprintf("%.3f", i.Price), fmt.Sprintf("%.2f", i.Latency),
-			fmt.Sprintf("%.2f", i.P95), fmt.Sprintf("%.1f", i.Successes), qos, by})
+		rows = append(rows, []string{fmt.Sprint(w + 1), fmt.Sprintf("%.3f", i.Price.At), fmt.Sprintf("%.2f", i.Latency.At),
+			fmt.Sprintf("%.2f", i.P95.At), fmt.Sprintf("%.1f", i.Successes.At), qos, by})
 	}
-	text := table.Columns(rows, true) + "\n"
+	text := report.Columns(rows, true) + "\n"
 	text += fmt.Sprintf("%.0f %% of the search's %d windows missed the thresholds.\n", 100*r.Search.Violated, r.Search.Windows)
 	switch {
 	case r.Found == 0:
@@ -133,20 +122,17 @@ func Comparison(results ...*Result) string {
 		}
 		rows = append(rows, line)
 	}
-	return table.Columns(rows, true)
+	return report.Columns(rows, true)
 }
 
 // Windows is a table of every window of some results: those of the searches, and those in which the best was measured
 // again.
-func Windows(results ...*Result) table.Table {
-	t := table.Table{
+func Windows(results ...*Result) report.Table {
+	t := report.Table{
 		Name: "windows", Title: "Every window",
-		Columns: []table.Column{
-			{Name: "method"}, {Name: "workflow"}, {Name: "users"}, {Name: "repetition"}, {Name: "phase"}, {Name: "window"},
-			{Name: "seed"}, {Name: "by"}, {Name: "price", Unit: "USD/h"}, {Name: "latency", Unit: "s"},
-			{Name: "latency_p95", Unit: "s"}, {Name: "success", Unit: "share"}, {Name: "successes", Unit: "requests"},
-			{Name: "failed", Unit: "requests"}, {Name: "violated"}, {Name: "best"},
-		},
+		Columns: report.Head("method", "workflow", "users", "repetition", "phase", "window", "seed", "by", "price [USD/h]",
+			"latency [s]", "latency_p95 [s]", "success [share]", "successes [requests]", "failed [requests]", "violated",
+			"best"),
 	}
 	for _, r := range results {
 		for i, p := range r.Repetitions {
@@ -176,16 +162,13 @@ func one(b bool) int {
 const none = "X"
 
 // Methods is a table with a line for each result: the best as it was seen, and as it was measured again.
-func Methods(results ...*Result) table.Table {
-	t := table.Table{
+func Methods(results ...*Result) report.Table {
+	t := report.Table{
 		Name: "methods", Title: "The cheapest feasible configuration of each method",
 		Note: fmt.Sprintf("%s: no window kept the thresholds. Seen: means over the repetitions that found one. Again: the "+
 			"same configurations in fresh windows.", none),
-		Columns: []table.Column{
-			{Name: "method"}, {Name: "workflow"}, {Name: "users"}, {Name: "found", Unit: "repetitions"},
-			{Name: "price", Unit: "USD/h"}, {Name: "latency seen", Unit: "s"}, {Name: "latency again", Unit: "s"},
-			{Name: "violated again", Unit: "share of windows"}, {Name: "violated in the search", Unit: "share of windows"},
-		},
+		Columns: report.Head("method", "workflow", "users", "found [repetitions]", "price [USD/h]", "latency seen [s]",
+			"latency again [s]", "violated again [share of windows]", "violated in the search [share of windows]"),
 	}
 	for _, r := range results {
 		line := []any{r.Method, r.Workflow, r.Users, fmt.Sprintf("%d of %d", r.Found, len(r.Repetitions)), none, none, none,
@@ -216,25 +199,18 @@ func Figure(title string, qos sizing.QoS, results ...*Result) *chart.Figure {
 		s := chart.Styles(k)
 		f.Key = append(f.Key, chart.Entry{Text: r.Method, Style: s, Line: true, Band: true})
 		list := r.Iterations()
-		x := make([]float64, len(list))
-		for i := range x {
-			x[i] = float64(i + 1)
-		}
-		draw := func(p *chart.Panel, of func(Iteration) (mean, low, high float64)) {
-			mean, low, high := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
-			for i, it := range list {
-				mean[i], low[i], high[i] = of(it)
+		draw := func(p *chart.Panel, of func(Iteration) report.Estimate) {
+			var e []report.Estimate
+			for _, i := range list {
+				e = append(e, of(i))
 			}
 			p.WholeX()
-			p.Band(s, x, low, high)
-			p.Line(s, x, mean, false)
+			report.Line(p, s, report.Each(len(list), func(i int) float64 { return float64(i + 1) }), e)
 		}
-		draw(price, func(i Iteration) (float64, float64, float64) { return i.Price, i.PriceLow, i.PriceHigh })
-		draw(latency, func(i Iteration) (float64, float64, float64) { return i.Latency, i.Low, i.High })
-		draw(tail, func(i Iteration) (float64, float64, float64) { return i.P95, i.P95Low, i.P95High })
-		draw(successes, func(i Iteration) (float64, float64, float64) {
-			return i.Successes, i.SuccessesLow, i.SuccessesHigh
-		})
+		draw(price, func(i Iteration) report.Estimate { return i.Price })
+		draw(latency, func(i Iteration) report.Estimate { return i.Latency })
+		draw(tail, func(i Iteration) report.Estimate { return i.P95 })
+		draw(successes, func(i Iteration) report.Estimate { return i.Successes })
 	}
 	latency.LevelY(qos.Latency)
 	if qos.Count > 0 {
@@ -246,27 +222,12 @@ func Figure(title string, qos sizing.QoS, results ...*Result) *chart.Figure {
 // Save writes results into a folder: search.json, the windows, iterations and methods as CSV, and the figure. It returns
 // the names of the files.
 func Save(dir, title string, qos sizing.QoS, results ...*Result) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	var out []string
-	write := func(name string, text []byte, err error) error {
-		if err != nil {
-			return err
-		}
-		out = append(out, name)
-		return durable.WriteFile(durable.OS{}, filepath.Join(dir, name), text)
-	}
-	text, err := table.JSON(results)
-	if err := write("search.json", text, err); err != nil {
-		return nil, err
-	}
-	for _, t := range []table.Table{Windows(results...), IterationsTable(results...), Methods(results...)} {
+	f := report.Into(dir)
+	f.JSON("search.json", results)
+	for _, t := range []report.Table{Windows(results...), IterationsTable(results...), Methods(results...)} {
 		text, err := t.CSV()
-		if err := write(t.Name+".csv", text, err); err != nil {
-			return nil, err
-		}
+		f.Write(t.Name+".csv", text, err)
 	}
-	names, err := Figure(title, qos, results...).Save(dir, "iterations")
-	return append(out, names...), err
+	f.Draw("iterations", Figure(title, qos, results...))
+	return f.Files()
 }

@@ -2,11 +2,12 @@ package suite
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strings"
 
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 )
 
 // Claim is what a paper says and what was found.
@@ -48,6 +49,11 @@ type Finding struct {
 	// Reading names one of several ways to read the claim, or one of several policies. Where their verdicts differ, the
 	// claim depends.
 	Reading string
+}
+
+// Found is a finding with its text.
+func Found(verdict, format string, args ...any) Finding {
+	return Finding{Text: fmt.Sprintf(format, args...), Verdict: verdict}
 }
 
 // Judge evaluates a table of claims and adds them to the report. A claim holds where all findings of a reading do,
@@ -106,11 +112,11 @@ const (
 )
 
 // Rule holds an estimate against the paper's number and says Holds, Fails or Unknown.
-type Rule func(e table.Estimate) string
+type Rule func(e report.Estimate) string
 
 // Under holds where the whole interval is below x, and fails where it is above.
 func Under(x float64) Rule {
-	return func(e table.Estimate) string {
+	return func(e report.Estimate) string {
 		switch {
 		case e.High < x:
 			return Holds
@@ -123,20 +129,20 @@ func Under(x float64) Rule {
 
 // Over holds where the whole interval is above x, and fails where it is below.
 func Over(x float64) Rule {
-	return func(e table.Estimate) string {
-		return Under(-x)(table.Estimate{At: -e.At, Low: -e.High, High: -e.Low})
+	return func(e report.Estimate) string {
+		return Under(-x)(report.Estimate{At: -e.At, Low: -e.High, High: -e.Low})
 	}
 }
 
 // Inside holds where the whole interval is between low and high, and fails where none of it is.
 func Inside(low, high float64) Rule {
-	return func(e table.Estimate) string { return All(Over(low)(e), Under(high)(e)) }
+	return func(e report.Estimate) string { return All(Over(low)(e), Under(high)(e)) }
 }
 
 // Meets holds where the interval has something in common with low to high, bounds included, else it fails: for numbers
 // that the paper calls "about" so much. A value without an interval is held against the range itself.
 func Meets(low, high float64) Rule {
-	return func(e table.Estimate) string {
+	return func(e report.Estimate) string {
 		if math.IsNaN(e.Low) && math.IsNaN(e.High) {
 			e.Low, e.High = e.At, e.At
 		}
@@ -156,9 +162,9 @@ func Near(x, distance float64) Rule { return Meets(x-distance, x+distance) }
 // Reaches holds where an effect is as large as x in the direction of x: it fails where the whole interval falls
 // short, or is unknown, and is not decided where the interval includes zero.
 func Reaches(x float64) Rule {
-	return func(e table.Estimate) string {
+	return func(e report.Estimate) string {
 		if x < 0 {
-			return Reaches(-x)(table.Estimate{At: -e.At, Low: -e.High, High: -e.Low})
+			return Reaches(-x)(report.Estimate{At: -e.At, Low: -e.High, High: -e.Low})
 		}
 		switch {
 		case !(e.High >= x): // also for NaN

@@ -15,5 +15,5 @@
 // suite.json is complete. The bytes of a result do not depend on the number of workers, and it holds no times.
 //
 // The table of suites is package suites; each suite is a package of its own. Playing and comparing is package eval, the
-// statistics are package stats, numbers and tables package table, charts package chart.
+// statistics are package stats, numbers and tables package report, charts package chart.
 package suite

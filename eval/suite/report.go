@@ -10,8 +10,8 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -35,28 +35,13 @@ type Row struct {
 	Note  string      `json:"note"`
 }
 
-// Figure is a chart with the numbers that it shows.
-type Figure struct {
-	// Name is that of the files, without an extension. Caption says what is to be seen.
-	Name, Caption string
-	Chart         *chart.Figure
-	// Columns and Rows are the data, as in a [table.Table].
-	Columns []table.Column
-	Rows    [][]any
-}
-
-// data is the table of what the figure shows.
-func (f *Figure) data() table.Table {
-	return table.Table{Name: f.Name, Columns: f.Columns, Rows: f.Rows}
-}
-
 // Report gathers what a suite finds. It is not for several goroutines at a time. An entry that is wrong ends [Run]
 // with an error that names it, so the calls themselves return no error.
 type Report struct {
 	result  Result
 	seeds   []uint64
-	tables  []table.Table
-	figures []Figure
+	tables  []report.Table
+	figures []report.Figure
 	err     error
 }
 
@@ -67,8 +52,14 @@ func newReport(seeds []uint64) *Report {
 	}}
 }
 
-func (r *Row) estimate() table.Estimate {
-	return table.Estimate{At: float64(r.Ours), Low: float64(r.Lo), High: float64(r.Hi)}
+// With is the row with a value of ours.
+func (r Row) With(e report.Estimate) Row {
+	r.Ours, r.Lo, r.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
+	return r
+}
+
+func (r *Row) estimate() report.Estimate {
+	return report.Between(r.Ours, r.Lo, r.Hi)
 }
 
 // Fail ends [Run] with an error, after what else is wrong.
@@ -94,21 +85,19 @@ func (r *Report) Row(row Row) {
 // Measured adds a row whose value is the interquartile mean of scores, as stoker eval estimates it. Ours, Lo and Hi
 // are filled in.
 func (r *Report) Measured(row Row, scores stats.Scores) {
-	e := r.Estimate(scores)
-	row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
-	r.Row(row)
+	r.Row(row.With(r.Estimate(scores)))
 }
 
 // Resamples is the number of bootstrap resamples behind an interval.
 const Resamples = 2000
 
 // Estimate is the interquartile mean of scores over training and workload seeds with its 95 % bootstrap interval.
-func (r *Report) Estimate(scores stats.Scores) table.Estimate {
+func (r *Report) Estimate(scores stats.Scores) report.Estimate {
 	if len(scores) == 0 || len(scores[0]) == 0 {
 		r.Fail("an estimate of no scores")
-		return table.None()
+		return report.None()
 	}
-	return table.Of(stats.IQMInterval(scores, envs.Bounds{}, Resamples, rng.New(1, "suite/estimate").Stream()))
+	return report.Of(stats.IQMInterval(scores, envs.Bounds{}, Resamples, rng.New(1, "suite/estimate").Stream()))
 }
 
 // Scores are a contestant's values of a quantity that its environment reports, times a factor. What is not reported
@@ -190,50 +179,34 @@ func (r *Report) Note(format string, args ...any) {
 }
 
 // Table adds a table.
-func (r *Report) Table(t table.Table) {
+func (r *Report) Table(t report.Table) {
 	r.add("table", t)
 	r.tables = append(r.tables, t)
 	r.result.Tables = append(r.result.Tables, t.Name+".csv")
 }
 
 // Figure adds a figure. A chart without panels is left out.
-func (r *Report) Figure(f Figure) {
+func (r *Report) Figure(f report.Figure) {
 	if f.Chart == nil || len(f.Chart.Panels) == 0 {
 		return
 	}
-	r.add("figure", f.data())
+	r.add("figure", f.Data())
 	r.figures = append(r.figures, f)
 	r.result.Figures = append(r.result.Figures, f.Name+".png")
 }
 
 // add checks a table, or a figure's data: no two may have one file.
-func (r *Report) add(kind string, t table.Table) {
+func (r *Report) add(kind string, t report.Table) {
 	if t.Name == "" || strings.Trim(t.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 		r.Fail("%q is no name of a file: want lower-case letters, digits, - and _", t.Name)
 	}
-	if slices.ContainsFunc(r.tables, func(o table.Table) bool { return o.Name == t.Name }) ||
-		slices.ContainsFunc(r.figures, func(o Figure) bool { return o.Name == t.Name }) {
+	if slices.ContainsFunc(r.tables, func(o report.Table) bool { return o.Name == t.Name }) ||
+		slices.ContainsFunc(r.figures, func(o report.Figure) bool { return o.Name == t.Name }) {
 		r.Fail("two tables or figures are called %s", t.Name)
 	}
 	if err := t.Check(); err != nil {
 		r.Fail("%s %w", kind, err)
 	}
-}
-
-// Line draws estimates over x as a line within the band of their intervals.
-func Line(p *chart.Panel, s chart.Style, x []float64, e []table.Estimate) {
-	mid, low, high := make([]float64, len(e)), make([]float64, len(e)), make([]float64, len(e))
-	for k, v := range e {
-		mid[k], low[k], high[k] = v.At, v.Low, v.High
-	}
-	p.Band(s, x, low, high)
-	p.Line(s, x, mid, false)
-}
-
-// Ring is a style for a paper's value, in the colour of what it is compared with.
-func Ring(s chart.Style) chart.Style {
-	s.Glyph = chart.Bound().Glyph
-	return s
 }
 
 // drawn is a figure as the bytes of a PNG file.

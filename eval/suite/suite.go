@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -226,7 +226,7 @@ func Cumulative(series [][]float64) [][]float64 {
 const bandResamples = 1000
 
 // Band is the interquartile mean over seeds at each step with its 95 % bootstrap interval, as far as all series reach.
-func Band(series [][]float64) []table.Estimate {
+func Band(series [][]float64) []report.Estimate {
 	if len(series) == 0 {
 		return nil
 	}
@@ -234,13 +234,13 @@ func Band(series [][]float64) []table.Estimate {
 	for _, s := range series {
 		n = min(n, len(s))
 	}
-	out := make([]table.Estimate, n)
+	out := make([]report.Estimate, n)
 	column := make([]float64, len(series))
 	for t := range out {
 		for i, s := range series {
 			column[i] = s[t]
 		}
-		out[t] = table.Of(stats.IQMInterval(stats.Scores{column}, envs.Bounds{}, bandResamples, rng.New(1, "suite/band").Stream()))
+		out[t] = report.Of(stats.IQMInterval(stats.Scores{column}, envs.Bounds{}, bandResamples, rng.New(1, "suite/band").Stream()))
 	}
 	return out
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -258,16 +258,16 @@ func TestReportErrors(t *testing.T) {
 	panel := &chart.Figure{Panels: []*chart.Panel{chart.NewPanel("", "", "")}}
 	for want, add := range map[string]func(*Report){
 		"row 0 has 1 cells under 2": func(r *Report) {
-			r.Table(table.Table{Name: "t", Columns: table.Head("a", "b"), Rows: [][]any{{1}}})
+			r.Table(report.Table{Name: "t", Columns: report.Head("a", "b"), Rows: [][]any{{1}}})
 		},
 		"t: row 0, a is a []int, want": func(r *Report) {
-			r.Table(table.Table{Name: "t", Columns: table.Head("a"), Rows: [][]any{{[]int{1}}}})
+			r.Table(report.Table{Name: "t", Columns: report.Head("a"), Rows: [][]any{{[]int{1}}}})
 		},
-		"table t has no columns":      func(r *Report) { r.Table(table.Table{Name: "t"}) },
-		`"../t" is no name of a file`: func(r *Report) { r.Table(table.Table{Name: "../t", Columns: table.Head("a")}) },
+		"table t has no columns":      func(r *Report) { r.Table(report.Table{Name: "t"}) },
+		`"../t" is no name of a file`: func(r *Report) { r.Table(report.Table{Name: "../t", Columns: report.Head("a")}) },
 		"are called t": func(r *Report) {
-			r.Table(table.Table{Name: "t", Columns: table.Head("a")})
-			r.Figure(Figure{Name: "t", Chart: panel, Columns: table.Head("a")})
+			r.Table(report.Table{Name: "t", Columns: report.Head("a")})
+			r.Figure(report.Figure{Name: "t", Chart: panel, Columns: report.Head("a")})
 		},
 		`verdict "perhaps", want holds`: func(r *Report) { r.Claim(Claim{Claim: "c", Verdict: "perhaps"}) },
 		"an estimate of no scores":      func(r *Report) { r.Measured(Row{Figure: "1", Quantity: "q"}, nil) },
@@ -275,7 +275,7 @@ func TestReportErrors(t *testing.T) {
 			r.Compare("s", eval.Metric{},
 				eval.Scored{Name: "a", Scores: stats.Scores{{1}}})
 		},
-		"figure f has no columns": func(r *Report) { r.Figure(Figure{Name: "f", Chart: panel}) },
+		"figure f has no columns": func(r *Report) { r.Figure(report.Figure{Name: "f", Chart: panel}) },
 	} {
 		r := newReport([]uint64{1, 2})
 		if add(r); r.err == nil || !strings.Contains(r.err.Error(), want) {
@@ -283,7 +283,7 @@ func TestReportErrors(t *testing.T) {
 		}
 	}
 	r := newReport([]uint64{1, 2})
-	r.Figure(Figure{Name: "empty", Chart: &chart.Figure{}})
+	r.Figure(report.Figure{Name: "empty", Chart: &chart.Figure{}})
 	r.Measured(Row{Figure: "1", Quantity: "q"}, stats.Scores{{nan, 1}})
 	if r.err != nil || len(r.figures) != 0 {
 		t.Errorf("a figure without panels, and scores that are missing: %v", r.err)
@@ -349,11 +349,11 @@ func TestRules(t *testing.T) {
 	} {
 		for want, list := range map[string]list{Holds: c.holds, Fails: c.fails, Unknown: c.unknown} {
 			for _, x := range list {
-				e := table.Estimate{At: (x[0] + x[1]) / 2, Low: x[0], High: x[1]}
+				e := report.Estimate{At: (x[0] + x[1]) / 2, Low: x[0], High: x[1]}
 				if got := c.rule(e); got != want {
 					t.Errorf("%s, measured %v: %s, want %s", name, e, got, want)
 				}
-				alone := table.Estimate{At: x[0], Low: nan, High: nan}
+				alone := report.Estimate{At: x[0], Low: nan, High: nan}
 				if x[0] == x[1] && c.rule(alone) != want {
 					t.Errorf("%s, measured %v without an interval: want %s", name, x[0], want)
 				}

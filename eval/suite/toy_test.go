@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -67,10 +67,10 @@ func runToy(ctx context.Context, o Options, r *Report) error {
 		return err
 	}
 	var all []eval.Scored
-	f := Figure{
+	f := report.Figure{
 		Name: "cost", Caption: "Cost over steps.",
 		Chart:   &chart.Figure{Columns: 1, Width: vg.Length(150), Height: vg.Length(80)},
-		Columns: table.Head("policy", "step", "cost"),
+		Columns: report.Head("policy", "step", "cost"),
 	}
 	panel := chart.NewPanel("", "step", "cost")
 	for i, e := range g.Contestants {
@@ -86,8 +86,8 @@ func runToy(ctx context.Context, o Options, r *Report) error {
 	r.Figure(f)
 	r.Compare("as it is", eval.Metric{Name: "cost", Better: envs.Lower}, all[0], all[1:]...)
 	Judge(r, r.result.Comparisons, toyClaims)
-	r.Table(table.Table{Name: "squares", Title: "Squares", Note: "A note.", Columns: table.Head("n", "square [m²]"),
-		Rows: [][]any{{2, 4.0}, {3, table.Estimate{At: 9, Low: 8, High: 10}}}})
+	r.Table(report.Table{Name: "squares", Title: "Squares", Note: "A note.", Columns: report.Head("n", "square [m²]"),
+		Rows: [][]any{{2, 4.0}, {3, report.Estimate{At: 9, Low: 8, High: 10}}}})
 	r.Note("%d seeds", len(o.Seeds))
 	squares := make([]int, 50)
 	if err := o.Each(ctx, "squares", len(squares), func(i int) error { squares[i] = i * i; return nil }); err != nil {

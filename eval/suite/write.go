@@ -13,7 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 )
 
 // Names of the files of a result's folder.
@@ -110,7 +110,7 @@ func Read(dir string) (*Result, error) {
 // are removed.
 func write(dir string, r *Report, res *Result) error {
 	files := map[string][]byte{PageFile: []byte(Markdown(res, r.tables, r.figures))}
-	all := append([]table.Table{rowTable(res.Rows)}, r.tables...)
+	all := append([]report.Table{rowTable(res.Rows)}, r.tables...)
 	for _, f := range r.figures {
 		image, err := drawn(f.Chart)
 		if err != nil {
@@ -121,7 +121,7 @@ func write(dir string, r *Report, res *Result) error {
 			return fmt.Errorf("%s.pdf: %w", f.Name, err)
 		}
 		files[f.Name+".png"], files[f.Name+".pdf"] = image, page.Bytes()
-		all = append(all, f.data())
+		all = append(all, f.Data())
 	}
 	for _, t := range all {
 		b, err := t.CSV()
@@ -130,7 +130,7 @@ func write(dir string, r *Report, res *Result) error {
 		}
 		files[t.Name+".csv"] = b
 	}
-	text, err := table.JSON(res)
+	text, err := report.JSON(res)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ResultFile, err)
 	}
@@ -171,10 +171,10 @@ func replace(dir string, res *Result, files map[string][]byte, text []byte) erro
 }
 
 // rowTable is the rows as a table.
-func rowTable(rows []Row) table.Table {
-	t := table.Table{Name: "rows"}
+func rowTable(rows []Row) report.Table {
+	t := report.Table{Name: "rows"}
 	for _, name := range []string{"figure", "quantity", "unit", "paper", "ours", "ratio", "note"} {
-		t.Columns = append(t.Columns, table.Column{Name: name})
+		t.Columns = append(t.Columns, report.Column{Name: name})
 	}
 	for i := range rows {
 		r := &rows[i]
@@ -195,9 +195,9 @@ func Text(res *Result) string {
 		quick = ", quick"
 	}
 	fmt.Fprintf(&b, "%s: %s; workload seeds %s%s\n\n", res.Suite, res.Doc, ranges(res.Seeds), quick)
-	b.WriteString(table.Columns(res.rowTexts(), false))
+	b.WriteString(report.Columns(res.rowTexts(), false))
 	if rows := res.verdictLines(); len(rows) > 0 {
-		b.WriteString("\n" + table.Columns(append([][]string{{"setting", "metric", "verdicts"}}, rows...), false))
+		b.WriteString("\n" + report.Columns(append([][]string{{"setting", "metric", "verdicts"}}, rows...), false))
 	}
 	for _, c := range res.Claims {
 		fmt.Fprintf(&b, "\nthe paper  %s\nhere       %s\nso it      %s\n", c.Claim, c.Found, c.Verdict)
@@ -237,7 +237,7 @@ func (res *Result) verdictLines() [][]string {
 }
 
 // Markdown is suite.md: a page that shows everything.
-func Markdown(res *Result, tables []table.Table, figures []Figure) string {
+func Markdown(res *Result, tables []report.Table, figures []report.Figure) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s. The paper: %s.\n\n", res.Suite, capital(res.Doc), res.Paper)
 	fmt.Fprintf(&b, "`%s` makes this page, its tables and its figures again (revision %s).\n", res.Command, res.Revision)
@@ -252,7 +252,7 @@ func Markdown(res *Result, tables []table.Table, figures []Figure) string {
 		for _, c := range res.Claims {
 			rows = append(rows, []string{c.Claim, c.Found, "**" + c.Verdict + "**"})
 		}
-		table.Markdown(&b, rows)
+		report.Markdown(&b, rows)
 	}
 	for _, n := range res.Notes {
 		fmt.Fprintf(&b, "\n- %s", n)
@@ -262,7 +262,7 @@ func Markdown(res *Result, tables []table.Table, figures []Figure) string {
 	}
 	if len(res.Rows) > 0 {
 		b.WriteString("\n## The figures' numbers\n\n")
-		table.Markdown(&b, res.rowTexts())
+		report.Markdown(&b, res.rowTexts())
 	}
 	for _, f := range figures {
 		fmt.Fprintf(&b, "\n![%s](%s.png)\n\n%s Data: [%s.csv](%s.csv).\n",
@@ -295,10 +295,10 @@ func (res *Result) rowTexts() [][]string {
 		r := &res.Rows[i]
 		paper, ratio := "", ""
 		if r.Paper != nil {
-			paper = table.Plain(*r.Paper)
+			paper = report.Plain(*r.Paper)
 		}
-		if table.Finite(float64(r.Ratio)) {
-			ratio = table.Round(float64(r.Ratio), -2)
+		if report.Finite(float64(r.Ratio)) {
+			ratio = report.Round(float64(r.Ratio), -2)
 		}
 		out = append(out, []string{r.Figure, r.Quantity, r.Unit, paper, r.estimate().String(), ratio, r.Note})
 	}
@@ -326,8 +326,8 @@ func (res *Result) verdicts(b *strings.Builder) {
 		if word != eval.Undecided {
 			word = "**" + word + "**"
 		}
-		p := strings.Replace(table.PValue(float64(c.PHolm)), "<", "< ", 1)
+		p := strings.Replace(report.PValue(float64(c.PHolm)), "<", "< ", 1)
 		rows = append(rows, []string{c.Setting, c.Metric, c.A, c.B, c.Interval().String(), p, word})
 	}
-	table.Markdown(b, rows)
+	report.Markdown(b, rows)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -193,7 +193,7 @@ func (s *Stretch) rows(perMinute []uint64) [][]string {
 		}
 		n := perMinute[s.Part+m]
 		mark := map[int]string{s.Low: "low", s.Middle: "middle", s.High: "high"}[m]
-		rows = append(rows, []string{strconv.Itoa(m), third, mark, strconv.FormatUint(n, 10), table.Exact(float64(n) / 60)})
+		rows = append(rows, []string{strconv.Itoa(m), third, mark, strconv.FormatUint(n, 10), report.Exact(float64(n) / 60)})
 	}
 	return rows
 }

@@ -3,17 +3,14 @@ package traces
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -173,43 +170,26 @@ const most = 1440
 
 // Write leaves the report as trace.json in dir, the figure, and its data as CSV beside it.
 func Write(dir string, r *Report) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	data := []struct {
-		name string
-		rows [][]string
-	}{{rateFile, r.rateRows()}, {functionsFile, r.functionRows()}, {dispersionFile, r.dispersionRows()}}
+	f := report.Into(dir)
+	f.Draw(figureName, r.figure())
+	r.Figures, _ = f.Files()
+	r.Figures = append(r.Figures, rateFile, functionsFile, dispersionFile)
+	f.CSV(rateFile, r.rateRows())
+	f.CSV(functionsFile, r.functionRows())
+	f.CSV(dispersionFile, r.dispersionRows())
 	if r.Stretch != nil {
-		data = append(data, struct {
-			name string
-			rows [][]string
-		}{stretchFile, r.Stretch.rows(r.perMinute)})
+		r.Figures = append(r.Figures, stretchFile)
+		f.CSV(stretchFile, r.Stretch.rows(r.perMinute))
 	}
-	for _, f := range data {
-		if err := table.WriteFile(dir, f.name, f.rows); err != nil {
-			return err
-		}
-	}
-	files, err := r.figure().Save(dir, figureName)
-	if err != nil {
-		return err
-	}
-	r.Figures = files
-	for _, f := range data {
-		r.Figures = append(r.Figures, f.name)
-	}
-	b, err := table.JSON(r)
-	if err != nil {
-		return err
-	}
-	return durable.WriteFile(durable.OS{}, filepath.Join(dir, jsonFile), b)
+	f.JSON(jsonFile, r)
+	_, err := f.Files()
+	return err
 }
 
 func (r *Report) rateRows() [][]string {
 	rows := [][]string{{"minute", "requests", "requests_per_s"}}
 	for m, n := range r.perMinute {
-		rows = append(rows, []string{strconv.Itoa(m), strconv.FormatUint(n, 10), table.Exact(float64(n) / 60)})
+		rows = append(rows, report.Cells(m, n, float64(n)/60))
 	}
 	return rows
 }
@@ -219,8 +199,7 @@ func (r *Report) functionRows() [][]string {
 	var sum uint64
 	for i, f := range r.functions {
 		sum += f.Total
-		rows = append(rows, []string{strconv.Itoa(i + 1), f.Name, strconv.FormatUint(f.Total, 10),
-			table.Exact(float64(f.Total) / float64(r.Requests)), table.Exact(float64(sum) / float64(r.Requests))})
+		rows = append(rows, report.Cells(i+1, f.Name, f.Total, float64(f.Total)/float64(r.Requests), float64(sum)/float64(r.Requests)))
 	}
 	return rows
 }
@@ -243,7 +222,7 @@ func (r *Report) dispersionRows() [][]string {
 	rows := [][]string{{"window_minutes", "index_of_dispersion"}}
 	minutes, index := r.dispersion()
 	for i := range minutes {
-		rows = append(rows, []string{table.Exact(minutes[i]), table.Exact(index[i])})
+		rows = append(rows, report.Cells(minutes[i], index[i]))
 	}
 	return rows
 }

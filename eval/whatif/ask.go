@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 )
 
 // Request is what is asked. Numbers that are 0 are no constraints.
@@ -290,7 +290,7 @@ func measuredText(m *variants.Measured) string {
 		rows = append(rows, []string{q.name, q.write(q.of.Value), q.write(q.of.Lo) + " to " + q.write(q.of.Hi)})
 	}
 	var b strings.Builder
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	fmt.Fprintf(&b, "\n%d requests, %.3g %% of which meet a cold start; %.3g instances in the mean", m.Requests,
 		100*m.ColdRequests, m.Instances)
 	if m.Idle > 0 {

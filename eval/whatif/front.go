@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/variants"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -38,10 +38,10 @@ func (f *Front) WriteCSV(file string) error {
 	}
 	rows := [][]string{head}
 	for _, p := range f.plans {
-		rows = append(rows, append([]string{table.Exact(p.Accuracy), table.Exact(p.Seconds), table.Exact(p.USD)},
+		rows = append(rows, append([]string{report.Exact(p.Accuracy), report.Exact(p.Seconds), report.Exact(p.USD)},
 			options(f.model, p.Choice)...))
 	}
-	return table.WriteFile(filepath.Dir(file), filepath.Base(file), rows)
+	return report.WriteFile(filepath.Dir(file), filepath.Base(file), rows)
 }
 
 // maxLines bounds the accuracies that a figure shows.

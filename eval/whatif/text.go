@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs/variants"
-	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/report"
 )
 
 // Text is the result for a terminal.
@@ -24,19 +24,19 @@ func Text(r *Result) string {
 	for _, f := range p.Functions {
 		accuracy, variant := "", f.Variant
 		if f.Accuracy > 0 {
-			accuracy = table.Plain(f.Accuracy)
+			accuracy = report.Plain(f.Accuracy)
 		}
 		if variant == f.Function {
 			variant = ""
 		}
 		mb := ""
 		if f.MB > 0 {
-			mb = table.Plain(f.MB)
+			mb = report.Plain(f.MB)
 		}
 		rows = append(rows, []string{f.Function, variant, accuracy, mb, seconds(f.Seconds), fmt.Sprintf("%.3g", f.Runs),
 			usd(f.USD)})
 	}
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	fmt.Fprintf(&b, "\nresponse time  %s mean%s\naccuracy       %.4g\ncost           %s USD per million executions: %s\n",
 		seconds(p.Seconds), p.tail(), p.Accuracy, usd(p.USD), p.Split.text(p.USD))
 	if p.Proved > 0 {
@@ -73,9 +73,9 @@ func (r *Result) proof() string {
 			value = p.P95
 		}
 	case variants.Accuracy:
-		return "The search ended before its end: nothing has an accuracy above " + table.Plain(p.Proved) + ".\n"
+		return "The search ended before its end: nothing has an accuracy above " + report.Plain(p.Proved) + ".\n"
 	}
-	return fmt.Sprintf("The search ended before its end: nothing is below %s %s (%.1f %% less).\n", table.Plain(p.Proved), unit,
+	return fmt.Sprintf("The search ended before its end: nothing is below %s %s (%.1f %% less).\n", report.Plain(p.Proved), unit,
 		100*(1-p.Proved/value))
 }
 
@@ -98,7 +98,7 @@ func (r *Result) ends(b *strings.Builder) {
 		}
 		rows = append(rows, append(row, p.short()))
 	}
-	b.WriteString(table.Columns(rows, true))
+	b.WriteString(report.Columns(rows, true))
 	if r.Load != nil {
 		fmt.Fprintf(b, "\nmeasured under %s; cold: requests that meet a cold start\n", load(r.Load))
 	}
@@ -141,7 +141,7 @@ func options(m *variants.Model, choice []int) []string {
 	var out []string
 	for f, c := range choice {
 		o := m.Options[f][c]
-		out = append(out, m.Variants[f][o.Variant].Name, table.Exact(o.MB))
+		out = append(out, m.Variants[f][o.Variant].Name, report.Exact(o.MB))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
@@ -176,12 +177,7 @@ func figure14(r *suite.Report, f *field) {
 		}
 		with, without := f.of(oursName, a.name, safeUsers), f.of(boldName, a.name, safeUsers)
 		x, y := with.missed(), without.missed()
-		saved := make(stats.Scores, len(x))
-		for v := range x {
-			for rep := range x[v] {
-				saved[v] = append(saved[v], 100*(y[v][rep]-x[v][rep]))
-			}
-		}
+		saved := points(y, x)
 		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved by safe exploration, %s", a.name), Unit: "%",
 			Paper: new(p.violations), Ours: number(100 * (1 - stats.Mean(pooled(x))/stats.Mean(pooled(y)))),
 			Note: fmt.Sprintf("%.1f against %.1f %% of windows; %d users are ours", 100*stats.Mean(pooled(x)), 100*stats.Mean(pooled(y)),
@@ -193,6 +189,15 @@ func figure14(r *suite.Report, f *field) {
 		f.savingRow(r, "14, "+a.name, oursName, boldName, p.price, []*app{a}, []int{safeUsers})
 	}
 	f.drawServing(r)
+}
+
+// points is by how many hundredths shares x are above y, by version and repetition.
+func points(x, y [][]float64) stats.Scores {
+	out := make(stats.Scores, len(x))
+	for v := range x {
+		out[v] = report.Each(len(x[v]), func(rep int) float64 { return 100 * (x[v][rep] - y[v][rep]) })
+	}
+	return out
 }
 
 // drawServing is Fig. 14: price, latency and violations in each window of serving.
@@ -234,10 +239,8 @@ func (f *field) drawServing(r *suite.Report) {
 
 // app is an application of the field, nil where it is not played.
 func (f *field) app(name string) *app {
-	for _, a := range f.apps {
-		if a.name == name {
-			return a
-		}
+	if i := slices.IndexFunc(f.apps, func(a *app) bool { return a.name == name }); i >= 0 {
+		return f.apps[i]
 	}
 	return nil
 }

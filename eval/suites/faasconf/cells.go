@@ -146,44 +146,32 @@ func (c cell) reliable() [][]float64 {
 
 // again are the shares of fresh windows in which that configuration missed the thresholds.
 func (c cell) again() [][]float64 {
-	return c.each(func(r *search.Repetition) float64 {
-		if len(r.Fresh) == 0 {
-			return nan
-		}
-		var missed float64
-		for _, w := range r.Fresh {
-			if w.Violated {
-				missed++
-			}
-		}
-		return missed / float64(len(r.Fresh))
-	})
+	return c.each(func(r *search.Repetition) float64 { return share(r.Fresh, violated) })
 }
 
 // missed are the shares of the search's own windows that missed the thresholds.
 func (c cell) missed() [][]float64 {
-	return c.each(func(r *search.Repetition) float64 {
-		var missed float64
-		for _, w := range r.Windows {
-			if w.Violated {
-				missed++
-			}
-		}
-		return missed / float64(len(r.Windows))
-	})
+	return c.each(func(r *search.Repetition) float64 { return share(r.Windows, violated) })
 }
 
 // guarded are the shares of the search's own windows that safe exploration decided.
 func (c cell) guarded() [][]float64 {
 	return c.each(func(r *search.Repetition) float64 {
-		var n float64
-		for _, w := range r.Windows {
-			if w.By == online.BySafe {
-				n++
-			}
-		}
-		return n / float64(len(r.Windows))
+		return share(r.Windows, func(w search.Window) bool { return w.By == online.BySafe })
 	})
+}
+
+func violated(w search.Window) bool { return w.Violated }
+
+// share is the share of windows that are so, NaN where there are none.
+func share(windows []search.Window, so func(search.Window) bool) float64 {
+	var n float64
+	for _, w := range windows {
+		if so(w) {
+			n++
+		}
+	}
+	return n / float64(len(windows))
 }
 
 func (c cell) each(value func(*search.Repetition) float64) [][]float64 {
@@ -233,12 +221,8 @@ func searches() []method {
 		saving float64
 		tuner  func(env envs.Env) (envs.Tuner, error)
 	}{
-		{"rambo", paperRAMBO, func(env envs.Env) (envs.Tuner, error) {
-			return sizing.NewRAMBO(sizing.DefaultRAMBO(), env)
-		}},
-		{"aquatope", paperAquatope, func(env envs.Env) (envs.Tuner, error) {
-			return sizing.NewAquatope(sizing.DefaultAquatope(), env)
-		}},
+		{"rambo", paperRAMBO, func(env envs.Env) (envs.Tuner, error) { return sizing.NewRAMBO(sizing.DefaultRAMBO(), env) }},
+		{"aquatope", paperAquatope, func(env envs.Env) (envs.Tuner, error) { return sizing.NewAquatope(sizing.DefaultAquatope(), env) }},
 		{"aquatope, all thresholds", 0, func(env envs.Env) (envs.Tuner, error) {
 			c := sizing.DefaultAquatope()
 			c.Constraint = "qos"

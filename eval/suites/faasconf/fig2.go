@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // lab measures single windows of a workflow under closed-loop users, each a new deployment, as FaaSConf's testbed does.
@@ -114,10 +114,10 @@ var (
 // tuningMethods are Fig. 2's: each function by itself, one after another, and all at once.
 var tuningMethods = []string{"individual", "sequential", "holistic"}
 
-// tuning is Fig. 2, each as [method][seed].
+// tuning is Fig. 2, by method.
 type tuning struct {
-	price, latency [][]float64
-	kept, windows  [][]float64 // the share of fresh windows that kept the thresholds; windows that tuning took
+	price, latency *report.Cube[float64]
+	kept, windows  *report.Cube[float64] // the share of fresh windows that kept the thresholds; windows that tuning took
 }
 
 // tuner tunes one workflow under one seed.
@@ -130,10 +130,8 @@ type tuner struct {
 
 func measureTuning(ctx context.Context, o *suite.Options) (*tuning, error) {
 	t := &tuning{}
-	for _, rows := range []*[][]float64{&t.price, &t.latency, &t.kept, &t.windows} {
-		for range tuningMethods {
-			*rows = append(*rows, make([]float64, len(o.Seeds)))
-		}
+	for _, c := range []**report.Cube[float64]{&t.price, &t.latency, &t.kept, &t.windows} {
+		*c = report.NewCube[float64](len(o.Seeds), report.Axis{Name: "method", Len: len(tuningMethods)})
 	}
 	return t, o.Each(ctx, "Fig. 2", len(o.Seeds), func(i int) error { return t.measure(o.Seeds[i], i) })
 }
@@ -155,15 +153,15 @@ func (t *tuning) measure(seed uint64, i int) error {
 			if err != nil {
 				return err
 			}
-			t.latency[m][i] += s.latency / freshWindows
+			t.latency.At(m)[i] += s.latency / freshWindows
 			if !s.violated {
-				t.kept[m][i] += 1.0 / freshWindows
+				t.kept.At(m)[i] += 1.0 / freshWindows
 			}
 		}
-		if t.price[m][i], err = l.price(rs); err != nil {
+		if t.price.At(m)[i], err = l.price(rs); err != nil {
 			return err
 		}
-		t.windows[m][i] = float64(u.windows)
+		t.windows.At(m)[i] = float64(u.windows)
 	}
 	return nil
 }
@@ -329,27 +327,27 @@ func allAtOnce(u *tuner) ([]sizing.Resources, error) {
 const leastSlower = 0.05
 
 func (t *tuning) report(r *suite.Report) {
-	tab := table.Table{
+	tab := report.Table{
 		Name: "fig2-tuning", Title: "Three ways to tune Sequential (Fig. 2)",
-		Columns: table.Head("tuning", "price [USD/h]", "latency [s]", "windows that kept the thresholds [%]", "windows of tuning"),
+		Columns: report.Head("tuning", "price [USD/h]", "latency [s]", "windows that kept the thresholds [%]", "windows of tuning"),
 		Note:    "20 users; latency and thresholds in 10 fresh windows; means over seeds",
 	}
 	for m, name := range tuningMethods {
-		tab.Rows = append(tab.Rows, []any{name, r.Estimate(stats.Scores{t.price[m]}), r.Estimate(stats.Scores{t.latency[m]}),
-			100 * stats.Mean(t.kept[m]), stats.Mean(t.windows[m])})
+		tab.Rows = append(tab.Rows, []any{name, r.Estimate(stats.Scores{t.price.At(m)}), r.Estimate(stats.Scores{t.latency.At(m)}),
+			100 * stats.Mean(t.kept.At(m)), stats.Mean(t.windows.At(m))})
 	}
 	r.Table(tab)
 	r.Measured(suite.Row{Figure: "2", Quantity: "holistic tuning is cheaper than sequential tuning by", Unit: "%",
 		Paper: new(paperHolistic), Note: "Sequential, 20 users"}, t.saved())
 	for m, name := range tuningMethods {
 		r.Row(suite.Row{Figure: "2", Quantity: "fresh windows that kept the thresholds, " + name + " tuning", Unit: "%",
-			Ours: number(100 * stats.Mean(t.kept[m]))})
+			Ours: number(100 * stats.Mean(t.kept.At(m)))})
 	}
 }
 
 // saved is by how many percent holistic tuning is cheaper than sequential tuning, by seed.
 func (t *tuning) saved() stats.Scores {
-	out := changes(t.price[2], t.price[1])
+	out := changes(t.price.At(2), t.price.At(1))
 	for i := range out[0] {
 		out[0][i] = -out[0][i]
 	}

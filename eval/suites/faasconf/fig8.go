@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 var nan = math.NaN()
@@ -159,10 +159,10 @@ func (f *field) repetitions() int {
 }
 
 // table lists every scenario and method.
-func (f *field) table(name, title string) table.Table {
-	t := table.Table{
+func (f *field) table(name, title string) report.Table {
+	t := report.Table{
 		Name: name, Title: title,
-		Columns: table.Head("application", "users", "method", "found", "price [USD/h]", "violated while searching",
+		Columns: report.Head("application", "users", "method", "found", "price [USD/h]", "violated while searching",
 			"violated again"),
 		Note: "price: the cheapest feasible of 15 windows as seen, the mean over searches that found one; again: the same " +
 			"configuration in 20 fresh windows. found: the share of searches with a feasible window.",
@@ -183,11 +183,11 @@ func (f *field) table(name, title string) table.Table {
 	return t
 }
 
-func point(x []float64) table.Estimate {
+func point(x []float64) report.Estimate {
 	if len(x) == 0 {
-		return table.None()
+		return report.None()
 	}
-	return table.Point(stats.Mean(x))
+	return report.Point(stats.Mean(x))
 }
 
 // searchClaims are those of §5.2.1 and §5.2.3.
@@ -238,14 +238,7 @@ var searchClaims = []suite.Statement[*field]{
 				if a == nil {
 					continue
 				}
-				x, y := f.of(oursName, a.name, safeUsers).missed(), f.of(boldName, a.name, safeUsers).missed()
-				d := make([][]float64, len(x))
-				for v := range x {
-					for rep := range x[v] {
-						d[v] = append(d[v], 100*(x[v][rep]-y[v][rep]))
-					}
-				}
-				e := estimate(d)
+				e := estimate(points(f.of(oursName, a.name, safeUsers).missed(), f.of(boldName, a.name, safeUsers).missed()))
 				out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %s points", p.app, e), Verdict: rule(e)})
 			}
 			return out

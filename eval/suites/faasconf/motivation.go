@@ -7,9 +7,9 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -36,34 +36,48 @@ var (
 
 const limit = 3
 
-// motivation is what Figs. 1 and 3 show, each as [setting][seed].
+// motivation is what Figs. 1 and 3 show.
 type motivation struct {
-	crowd                      [][]float64 // mean latency by few, without a limit
-	meanOff, tailOff, countOff [][]float64 // by users, without a limit
-	meanOn, tailOn, countOn    [][]float64 // by users, with it
-	grid                       [][]float64 // mean latency by cores × limits, at 20 users
-	change                     [][]float64 // max over min of p75, by users × functions
-	changed                    []string    // the functions
+	crowd   *report.Cube[float64] // mean latency by few, without a limit
+	limited *report.Cube[seen]    // by users, without a limit and with it
+	grid    *report.Cube[float64] // mean latency by cores and limits, at 20 users
+	change  *report.Cube[float64] // max over min of p75, by users and functions
+	changed []string              // the functions
 }
+
+// Quantities of a window.
+func mean(s *seen) float64  { return s.latency }
+func tail(s *seen) float64  { return s.p95 }
+func count(s *seen) float64 { return s.successes }
+
+// effect is what the limit changes of a quantity, the mean over users, in percent by seed.
+func (m *motivation) effect(of func(*seen) float64) stats.Scores {
+	over := func(with int) []float64 {
+		var rows [][]float64
+		for k := range users {
+			rows = append(rows, m.limited.Of(of, k, with))
+		}
+		return meanOver(rows)
+	}
+	return changes(over(1), over(0))
+}
+
+// crowded is the latency with the most users over that with the fewest, by seed.
+func (m *motivation) crowded() []float64 { return report.Ratio(m.crowd.At(len(few)-1), m.crowd.At(0)) }
 
 // measureMotivation plays the windows of Figs. 1 and 3.
 func measureMotivation(ctx context.Context, o *suite.Options) (*motivation, error) {
 	n := len(o.Seeds)
-	rows := func(k int) [][]float64 {
-		out := make([][]float64, k)
-		for i := range out {
-			out[i] = make([]float64, n)
-		}
-		return out
-	}
 	par, err := newLab(sizing.Parallel)
 	if err != nil {
 		return nil, err
 	}
+	byUsers := report.Axis{Name: "users", Len: len(users)}
 	m := &motivation{
-		crowd: rows(len(few)), meanOff: rows(len(users)), tailOff: rows(len(users)), countOff: rows(len(users)),
-		meanOn: rows(len(users)), tailOn: rows(len(users)), countOn: rows(len(users)), grid: rows(len(cores) * len(limits)),
-		change: rows(len(users) * par.functions()), changed: par.env.Functions(),
+		crowd:   report.NewCube[float64](n, report.Axis{Name: "few users", Len: len(few)}),
+		limited: report.NewCube[seen](n, byUsers, report.Axis{Name: "limit of 3", Len: 2}),
+		grid:    report.NewCube[float64](n, report.Axis{Name: "cores", Len: len(cores)}, report.Axis{Name: "limit", Len: len(limits)}),
+		change:  report.NewCube[float64](n, byUsers, report.Axis{Name: "function", Len: par.functions()}), changed: par.env.Functions(),
 	}
 	return m, o.Each(ctx, "Figs. 1 and 3", n, func(i int) error { return m.measure(o.Seeds[i], i) })
 }
@@ -79,21 +93,16 @@ func (m *motivation) measure(seed uint64, i int) error {
 		if err != nil {
 			return err
 		}
-		m.crowd[k][i] = s.latency
+		m.crowd.At(k)[i] = s.latency
 	}
 	limited := large
 	limited.Concurrency = limit
 	for k, u := range users {
-		off, err := seq.window(seed, u, seq.all(large))
-		if err != nil {
-			return err
+		for with, r := range []sizing.Resources{large, limited} {
+			if m.limited.At(k, with)[i], err = seq.window(seed, u, seq.all(r)); err != nil {
+				return err
+			}
 		}
-		on, err := seq.window(seed, u, seq.all(limited))
-		if err != nil {
-			return err
-		}
-		m.meanOff[k][i], m.tailOff[k][i], m.countOff[k][i] = off.latency, off.p95, off.successes
-		m.meanOn[k][i], m.tailOn[k][i], m.countOn[k][i] = on.latency, on.p95, on.successes
 	}
 	for a, c := range cores {
 		for b, l := range limits {
@@ -101,7 +110,7 @@ func (m *motivation) measure(seed uint64, i int) error {
 			if err != nil {
 				return err
 			}
-			m.grid[a*len(limits)+b][i] = s.latency
+			m.grid.At(a, b)[i] = s.latency
 		}
 	}
 	return m.neighbours(seed, i)
@@ -133,7 +142,7 @@ func (m *motivation) neighbours(seed uint64, i int) error {
 					least, most = min(least, p), max(most, p)
 				}
 			}
-			m.change[k*n+f][i] = most / max(least, 1e-3)
+			m.change.At(k, f)[i] = most / max(least, 1e-3)
 		}
 	}
 	return nil
@@ -157,13 +166,7 @@ func (l *lab) random(s *rng.Stream) []sizing.Resources {
 }
 
 // changes are x over y, seed by seed, as a change in percent.
-func changes(x, y []float64) stats.Scores {
-	out := make([]float64, len(x))
-	for i := range x {
-		out[i] = 100 * (x[i]/y[i] - 1)
-	}
-	return stats.Scores{out}
-}
+func changes(x, y []float64) stats.Scores { return stats.Scores{report.Change(x, y)} }
 
 // meanOver averages settings, seed by seed.
 func meanOver(rows [][]float64) []float64 {
@@ -177,28 +180,23 @@ func meanOver(rows [][]float64) []float64 {
 }
 
 func (m *motivation) report(r *suite.Report) {
-	last := len(few) - 1
-	crowd := make([]float64, len(m.crowd[0]))
-	for i := range crowd {
-		crowd[i] = m.crowd[last][i] / m.crowd[0][i]
-	}
 	r.Measured(suite.Row{
 		Figure: "1a", Quantity: "latency with 30 users over that with 3", Unit: "×", Paper: new(paperCrowd),
 		Note: "the paper: one function of its own; here the Sequential workflow",
-	}, stats.Scores{crowd})
+	}, stats.Scores{m.crowded()})
 	for _, q := range []struct {
-		what    string
-		on, off [][]float64
-		paper   float64
+		what  string
+		of    func(*seen) float64
+		paper float64
 	}{
-		{"mean latency with a limit of 3, change", m.meanOn, m.meanOff, -paperLimitMean},
-		{"p95 latency with a limit of 3, change", m.tailOn, m.tailOff, -paperLimitTail},
-		{"successes with a limit of 3, change", m.countOn, m.countOff, paperLimitCount},
+		{"mean latency with a limit of 3, change", mean, -paperLimitMean},
+		{"p95 latency with a limit of 3, change", tail, -paperLimitTail},
+		{"successes with a limit of 3, change", count, paperLimitCount},
 	} {
 		r.Measured(suite.Row{
 			Figure: "1b", Quantity: q.what, Unit: "%", Paper: new(q.paper),
 			Note: "Sequential, mean of 10 to 30 users; 3 replicas are ours",
-		}, changes(meanOver(q.on), meanOver(q.off)))
+		}, m.effect(q.of))
 	}
 	m.best(r)
 	m.spread(r)
@@ -209,7 +207,7 @@ func (m *motivation) report(r *suite.Report) {
 func (m *motivation) best(r *suite.Report) {
 	for a, c := range cores {
 		at := m.bestLimit(a)
-		least := stats.IQM(m.grid[a*len(limits)+at])
+		least := stats.IQM(m.grid.At(a, at))
 		r.Row(suite.Row{
 			Figure: "3a", Quantity: fmt.Sprintf("best concurrency limit at %d millicores", c), Unit: "requests",
 			Ours: eval.Number(limits[at]), Note: fmt.Sprintf("latency there %.1f s; 20 users, Sequential", least),
@@ -221,7 +219,7 @@ func (m *motivation) best(r *suite.Report) {
 func (m *motivation) bestLimit(a int) int {
 	at, least := 0, 0.0
 	for b := range limits {
-		if x := stats.IQM(m.grid[a*len(limits)+b]); b == 0 || x < least {
+		if x := stats.IQM(m.grid.At(a, b)); b == 0 || x < least {
 			at, least = b, x
 		}
 	}
@@ -230,11 +228,8 @@ func (m *motivation) bestLimit(a int) int {
 
 // extremes are the least and the largest change over functions and users, seed by seed.
 func (m *motivation) extremes() (least, most []float64) {
-	for i := range m.change[0] {
-		var column []float64
-		for _, row := range m.change {
-			column = append(column, row[i])
-		}
+	for i := range m.change.Seeds() {
+		column := m.change.Seed(i)
 		least, most = append(least, slices.Min(column)), append(most, slices.Max(column))
 	}
 	return least, most
@@ -253,7 +248,7 @@ func (m *motivation) draw(r *suite.Report) {
 	fig1 := newPlot("fig1-users-and-limit", "Fig. 1: mean latency of the Sequential workflow over closed-loop users, "+
 		"3 replicas of 2 cores each, with and without a concurrency limit of 3.", "limit", "users", "mean latency [s]")
 	fig1.panel(r, "1b Sequential", "users", "mean latency (s)", []string{"no limit", "limit of 3"}, floats(users),
-		func(s, k int) []float64 { return [][][]float64{m.meanOff, m.meanOn}[s][k] })
+		func(s, k int) []float64 { return m.limited.Of(mean, k, s) })
 	fig1.add(r)
 	var sizes []string
 	for _, c := range cores {
@@ -262,21 +257,17 @@ func (m *motivation) draw(r *suite.Report) {
 	fig3a := newPlot("fig3a-limit-and-cpu", "Fig. 3a: mean latency of the Sequential workflow at 20 users over the "+
 		"concurrency limit, for four sizes of an instance.", "instance", "limit", "mean latency [s]")
 	fig3a.panel(r, "3a Sequential, 20 users", "concurrency limit", "mean latency (s)", sizes, floats(limits),
-		func(s, k int) []float64 { return m.grid[s*len(limits)+k] })
+		func(s, k int) []float64 { return m.grid.At(s, k) })
 	fig3a.add(r)
 	fig3b := newPlot("fig3b-neighbours", "Fig. 3b: largest over smallest p75 of a function of Parallel that keeps its "+
 		"configuration while the others are drawn anew 15 times.", "function", "users", "largest over smallest p75")
 	fig3b.panel(r, "3b Parallel", "users", "largest over smallest p75", m.changed, floats(users),
-		func(s, k int) []float64 { return m.change[k*len(m.changed)+s] })
+		func(s, k int) []float64 { return m.change.At(k, s) })
 	fig3b.add(r)
 }
 
 func floats(x []int) []float64 {
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = float64(v)
-	}
-	return out
+	return report.Each(len(x), func(i int) float64 { return float64(x[i]) })
 }
 
 // motivationClaims are those of §2.2. For the limit and the neighbours the rules ask for the direction; the rows have
@@ -284,25 +275,15 @@ func floats(x []int) []float64 {
 var motivationClaims = []suite.Statement[*motivation]{
 	{Claim: "latency grows with concurrent users: ×10.1 from 3 to 30", Parts: []suite.Part[*motivation]{
 		{Rule: suite.Reaches(paperCrowd), Measure: func(m *motivation, rule suite.Rule) []suite.Finding {
-			out := make([]float64, len(m.crowd[0]))
-			for i := range out {
-				out[i] = m.crowd[len(few)-1][i] / m.crowd[0][i]
-			}
-			e := interval(out)
+			e := interval(m.crowded())
 			return []suite.Finding{{Text: fmt.Sprintf("× %s", e), Verdict: rule(e)}}
 		}},
 	}},
 	{Claim: "a concurrency limit of 3 lowers mean latency (26.65 %) and p95 (42.77 %) and raises throughput (19.35 %)",
 		Parts: []suite.Part[*motivation]{
-			{Rule: suite.Under(0), Lead: "mean latency ", Measure: change(func(m *motivation) (a, b [][]float64) {
-				return m.meanOn, m.meanOff
-			})},
-			{Rule: suite.Under(0), Lead: "; p95 ", Measure: change(func(m *motivation) (a, b [][]float64) {
-				return m.tailOn, m.tailOff
-			})},
-			{Rule: suite.Over(0), Lead: "; successes ", Measure: change(func(m *motivation) (a, b [][]float64) {
-				return m.countOn, m.countOff
-			})},
+			{Rule: suite.Under(0), Lead: "mean latency ", Measure: effect(mean)},
+			{Rule: suite.Under(0), Lead: "; p95 ", Measure: effect(tail)},
+			{Rule: suite.Over(0), Lead: "; successes ", Measure: effect(count)},
 		}},
 	{Claim: "the best concurrency limit depends on the hardware", Parts: []suite.Part[*motivation]{
 		{Measure: func(m *motivation, _ suite.Rule) []suite.Finding {
@@ -330,7 +311,7 @@ var motivationClaims = []suite.Statement[*motivation]{
 var tuningClaims = []suite.Statement[*tuning]{
 	{Claim: "tuning each function by itself does not keep the workflow's QoS", Parts: []suite.Part[*tuning]{
 		{Measure: func(t *tuning, _ suite.Rule) []suite.Finding {
-			kept := 100 * stats.Mean(t.kept[0])
+			kept := 100 * stats.Mean(t.kept.At(0))
 			return []suite.Finding{{Text: fmt.Sprintf("kept in %.3g %% of fresh windows", kept), Verdict: suite.If(kept < 50)}}
 		}},
 	}},
@@ -343,13 +324,12 @@ var tuningClaims = []suite.Statement[*tuning]{
 }
 
 // interval is the interquartile mean over seeds with its 95 % interval.
-func interval(x []float64) table.Estimate { return estimate(stats.Scores{x}) }
+func interval(x []float64) report.Estimate { return estimate(stats.Scores{x}) }
 
-// change measures the change of x against y, in percent.
-func change(of func(*motivation) (x, y [][]float64)) func(*motivation, suite.Rule) []suite.Finding {
+// effect measures what the limit changes of a quantity, in percent.
+func effect(of func(*seen) float64) func(*motivation, suite.Rule) []suite.Finding {
 	return func(m *motivation, rule suite.Rule) []suite.Finding {
-		x, y := of(m)
-		e := estimate(changes(meanOver(x), meanOver(y)))
+		e := estimate(m.effect(of))
 		return []suite.Finding{{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}}
 	}
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -19,35 +19,31 @@ const (
 )
 
 // plot is a figure of lines over x: one line for each of a few series, with bands over seeds.
-type plot struct{ suite.Figure }
+type plot struct{ report.Figure }
 
 // newPlot begins a figure; series, x and y head the columns of its data.
 func newPlot(name, caption, series, x, y string) *plot {
-	return &plot{suite.Figure{
-		Name: name, Caption: caption + " Bands are 95 % intervals.",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: table.Head("panel", series, x, y),
-	}}
+	return &plot{*report.NewFigure(name, caption+" Bands are 95 % intervals.", chart.Figure{Columns: 2, Width: half, Height: height},
+		"panel", series, x, y)}
 }
 
 // panel adds a panel; values returns a series' scores at the k-th x. Series of one name have one style in all panels.
 func (p *plot) panel(r *suite.Report, title, x, y string, names []string, xs []float64,
 	values func(series, k int) []float64) {
-	c := chart.NewPanel(title, x, y)
+	c := p.Panel(title, x, y)
 	for s, name := range names {
-		var es []table.Estimate
+		var es []report.Estimate
 		for k := range xs {
-			e := table.None()
+			e := report.None()
 			if v := values(s, k); len(v) > 0 {
 				e = r.Estimate(stats.Scores{v})
 			}
 			es = append(es, e)
 			p.Rows = append(p.Rows, []any{title, name, xs[k], e})
 		}
-		suite.Line(c, chart.Styles(p.style(name)), xs, es)
+		report.Line(c, chart.Styles(p.style(name)), xs, es)
 	}
 	c.RangeY(0, 0)
-	p.Chart.Panels = append(p.Chart.Panels, c)
 }
 
 // style is the place of a name in the key, where it is added if it is new.
@@ -68,8 +64,8 @@ func (p *plot) add(r *suite.Report) {
 }
 
 // estimate is the report's estimate of scores, for claims.
-func estimate(s stats.Scores) table.Estimate {
-	return table.Of(stats.IQMInterval(s, envs.Bounds{}, suite.Resamples, rng.New(1, "suite/estimate").Stream()))
+func estimate(s stats.Scores) report.Estimate {
+	return report.Of(stats.IQMInterval(s, envs.Bounds{}, suite.Resamples, rng.New(1, "suite/estimate").Stream()))
 }
 
 // number is a value of a row.

@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -87,31 +87,27 @@ func (t *trace) equal() {
 		t.r.Fail("frontiers: %w", err)
 		return
 	}
-	at := table.Table{
+	at := report.Table{
 		Name: "fig9-equal", Title: "Price where at most so many windows violate the thresholds, along each frontier",
-		Columns: table.Head("policy", "violated at most", "price [USD/h]", "over that of "+shippedName),
+		Columns: report.Head("policy", "violated at most", "price [USD/h]", "over that of "+shippedName),
 		Note: "means and 95 % intervals over training and workload seeds; empty: no setting violates so little. Learned " +
 			"policies but firm have the dials 0.5, 1, 2 and 4, the autoscaler 20 to 60 % CPU, others one setting.",
 	}
 	for _, l := range res.Levels {
-		at.Rows = append(at.Rows, []any{l.Family, float64(l.Level), estimateOf(l.Price), estimateOf(l.Ratio)})
+		at.Rows = append(at.Rows, []any{l.Family, float64(l.Level), l.Price.Estimate(), l.Ratio.Estimate()})
 	}
 	t.r.Table(at)
 	t.drawFrontiers(res)
 }
 
-func estimateOf(n pareto.Number) table.Estimate {
-	return table.Estimate{At: float64(n.Mean), Low: float64(n.Lo), High: float64(n.Hi)}
-}
-
 // drawFrontiers shows price over violations, a line for each family.
 func (t *trace) drawFrontiers(res *pareto.Result) {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig9-frontiers",
 		Caption: "Price over violated windows in the 85 minutes: a point for each setting, means over training and workload " +
 			"seeds. Lower left is better.",
 		Chart:   &chart.Figure{Columns: 1, Width: 2 * half, Height: 1.4 * height},
-		Columns: table.Head("policy", "setting", "violated", "price [USD/h]"),
+		Columns: report.Head("policy", "setting", "violated", "price [USD/h]"),
 	}
 	panel := chart.NewPanel("", "violated windows (%)", "price (USD/h)")
 	for i, family := range t.families {
@@ -121,16 +117,16 @@ func (t *trace) drawFrontiers(res *pareto.Result) {
 		for _, p := range res.Points {
 			if p.Family == family.name {
 				rows = append(rows, p)
-				f.Rows = append(f.Rows, []any{p.Family, p.Setting, estimateOf(p.Violated), estimateOf(p.Price)})
+				f.Rows = append(f.Rows, []any{p.Family, p.Setting, p.Violated.Estimate(), p.Price.Estimate()})
 			}
 		}
 		slices.SortFunc(rows, func(a, b pareto.Row) int { return cmp.Compare(a.Violated.Mean, b.Violated.Mean) })
 		var x []float64
-		var y []table.Estimate
+		var y []report.Estimate
 		for _, p := range rows {
-			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, estimateOf(p.Price))
+			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, p.Price.Estimate())
 		}
-		suite.Line(panel, style, x, y)
+		report.Line(panel, style, x, y)
 	}
 	panel.RangeY(0, 0)
 	f.Chart.Panels = []*chart.Panel{panel}
@@ -139,12 +135,12 @@ func (t *trace) drawFrontiers(res *pareto.Result) {
 
 // draw shows violations, latency and cost as they add up.
 func (t *trace) draw() {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig9-trace",
 		Caption: "Fig. 9: violated windows, latency and cost since the beginning of the 85 minutes, which no policy was " +
 			"trained on. Lines are means over training seeds, bands 95 % intervals over workload seeds.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: table.Head("policy", "window", "violated [windows]", "latency [s]", "cost [USD]"),
+		Columns: report.Head("policy", "window", "violated [windows]", "latency [s]", "cost [USD]"),
 	}
 	panels := []*chart.Panel{
 		chart.NewPanel("violations", "window", "violated windows so far"),
@@ -154,14 +150,14 @@ func (t *trace) draw() {
 	for i, name := range t.shown {
 		style := chart.Styles(i)
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: name, Style: style, Line: true, Band: true})
-		var bands [3][]table.Estimate
+		var bands [3][]report.Estimate
 		for k, quantity := range []string{"violated", "latency", "cost"} {
 			bands[k] = suite.Band(suite.Cumulative(t.games.series(name, quantity)))
 			x := make([]float64, len(bands[k]))
 			for w := range x {
 				x[w] = float64(w + 1)
 			}
-			suite.Line(panels[k], style, x, bands[k])
+			report.Line(panels[k], style, x, bands[k])
 		}
 		for w := range bands[0] {
 			f.Rows = append(f.Rows, []any{name, w + 1, bands[0][w], bands[1][w], bands[2][w]})
@@ -189,9 +185,9 @@ func (t *trace) minutes() {
 		t.r.Note("Fig. 10 is left out: %d windows were played", n)
 		return
 	}
-	tab := table.Table{
+	tab := report.Table{
 		Name: "fig10-minutes", Title: "Low, middle and high minute of the 85 (Fig. 10)",
-		Columns: table.Head("minute", "policy", "price [USD/h]", "latency [s]", "violated [% of windows]"),
+		Columns: report.Head("minute", "policy", "price [USD/h]", "latency [s]", "violated [% of windows]"),
 		Note:    "means over the minute's two windows, training seeds and workload seeds",
 	}
 	for k, m := range threeMinutes {
@@ -227,7 +223,7 @@ func (t *trace) inMinute(name, quantity string, k int) []float64 {
 	return out
 }
 
-func (t *trace) point(name, quantity string, k int) table.Estimate {
+func (t *trace) point(name, quantity string, k int) report.Estimate {
 	return t.r.Estimate(stats.Scores{t.inMinute(name, quantity, k)})
 }
 

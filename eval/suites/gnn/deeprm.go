@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -181,12 +181,12 @@ func comparedIn(f *field, rule string) []int {
 // deepRMFigure is every mean slowdown.
 func deepRMFigure(r *suite.Report, s *readings) {
 	players := s[0].fields[0].players
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig3-deeprm",
 		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is " +
 			"below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(players)},
-		Columns: table.Head("start", "load [%]", "policy", "slowdown"),
+		Columns: report.Head("start", "load [%]", "policy", "slowdown"),
 	}
 	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(),
 		Dot: true})
@@ -195,7 +195,7 @@ func deepRMFigure(r *suite.Report, s *readings) {
 	same := true
 	for n, w := range s {
 		for i := range players {
-			var e []table.Estimate
+			var e []report.Estimate
 			for k, g := range w.fields {
 				v := g.values(i, "slowdown")
 				if players[i].by == nil {
@@ -207,13 +207,13 @@ func deepRMFigure(r *suite.Report, s *readings) {
 			if w != s.of(i) {
 				continue
 			}
-			suite.Line(wide, chart.Styles(i), w.loads, e)
+			report.Line(wide, chart.Styles(i), w.loads, e)
 			// The right panel ends a line where it rises above 10.
-			end := slices.IndexFunc(e, func(x table.Estimate) bool { return x.High > 10 })
+			end := slices.IndexFunc(e, func(x report.Estimate) bool { return x.High > 10 })
 			if end < 0 {
 				end = len(e)
 			}
-			suite.Line(low, chart.Styles(i), w.loads[:end], e[:end])
+			report.Line(low, chart.Styles(i), w.loads[:end], e[:end])
 		}
 	}
 	for _, v := range published {

@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -115,7 +115,7 @@ func (f *field) values(i int, quantity string) []float64 {
 }
 
 // estimate is the interquartile mean of a player's values.
-func (f *field) estimate(i int, quantity string) table.Estimate {
+func (f *field) estimate(i int, quantity string) report.Estimate {
 	return f.r.Estimate(stats.Scores{f.values(i, quantity)})
 }
 
@@ -126,11 +126,7 @@ func (f *field) slowdowns(a, b int, of func(a, b float64) float64) stats.Scores 
 
 // together puts two players' values together, by workload seed.
 func together(a, b []float64, of func(a, b float64) float64) stats.Scores {
-	out := make([]float64, len(a))
-	for j := range out {
-		out[j] = of(a[j], b[j])
-	}
-	return stats.Scores{out}
+	return stats.Scores{report.Each(len(a), func(j int) float64 { return of(a[j], b[j]) })}
 }
 
 // compare compares a player with all others that keep says, and returns what came out.
@@ -184,9 +180,7 @@ func (s *sweep) total(i int, quantity string) []float64 {
 }
 
 // change is what a is beyond b, in per cent of b, by workload seed.
-func change(a, b []float64) stats.Scores {
-	return together(a, b, func(x, y float64) float64 { return 100 * (x/y - 1) })
-}
+func change(a, b []float64) stats.Scores { return stats.Scores{report.Change(a, b)} }
 
 // Sizes of panels, in points.
 const (
@@ -206,5 +200,5 @@ func key(players []player) []chart.Entry {
 
 // ring marks a value of the paper's, or a range of values, in a policy's colour.
 func ring(p *chart.Panel, s chart.Style, x, lo, hi float64) {
-	p.Cross(suite.Ring(s), chart.Exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
+	p.Cross(report.Ring(s), chart.Exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/bench"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
@@ -56,7 +56,7 @@ type timed struct {
 	hidden      int
 	step, infer [][]float64
 	// Slopes of log seconds over log edges, of a step and of an inference.
-	slopeStep, slopeInfer table.Estimate
+	slopeStep, slopeInfer report.Estimate
 }
 
 func fig1(ctx context.Context, o *suite.Options, r *suite.Report, size fig1Size) error {
@@ -134,7 +134,7 @@ func fig1Rows(r *suite.Report, t *timed, size fig1Size) {
 		name, note string
 		seconds    [][]float64
 		paper      float64
-		slope      *table.Estimate
+		slope      *report.Estimate
 	}{
 		{"a training step", "the paper: under 1 s an epoch, on a GPU", t.step, paperEpoch, &t.slopeStep},
 		{"an inference", "the paper: under 50 ms, on a GPU", t.infer, paperInference, &t.slopeInfer},
@@ -172,13 +172,13 @@ func power(n int) string {
 
 // fig1Figure draws both over edges, log-log, beside lines of slope 1.
 func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig1-seconds",
 		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of " +
 			"edges. Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at " +
 			"10⁶ edges on its GPU.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: table.Head("device", "edges", "training step [s]", "inference [s]"),
+		Columns: report.Head("device", "edges", "training step [s]", "inference [s]"),
 	}
 	step, infer := chart.NewPanel("training step", "edges", "seconds"), chart.NewPanel("inference", "edges", "seconds")
 	var x []float64
@@ -191,7 +191,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 	}
 	for i, t := range all {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: t.device, Style: chart.Styles(i), Line: true, Band: true})
-		bands := [2][]table.Estimate{}
+		bands := [2][]report.Estimate{}
 		for k := range x {
 			bands[0] = append(bands[0], r.Estimate(stats.Scores{t.step[k]}))
 			bands[1] = append(bands[1], r.Estimate(stats.Scores{t.infer[k]}))
@@ -204,7 +204,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 				proportional[k] = last * x[k] / x[len(x)-1]
 			}
 			p.Line(chart.Bound(), x, proportional, false)
-			suite.Line(p, chart.Styles(i), x, bands[n])
+			report.Line(p, chart.Styles(i), x, bands[n])
 		}
 	}
 	f.Chart.Key = append(f.Chart.Key,
@@ -271,12 +271,9 @@ func atMillion(of func(t *timed) [][]float64) func(*fig1Evidence, suite.Rule) []
 func growth(t *timed) func(*fig1Evidence, suite.Rule) []suite.Finding {
 	return func(e *fig1Evidence, rule suite.Rule) []suite.Finding {
 		edges := e.size.edges
-		return []suite.Finding{{
-			Text: fmt.Sprintf("slopes of %s (a training step) and %s (an inference) from %s to %s edges; near is within "+
-				"%.1f of 1",
-				t.slopeStep, t.slopeInfer, power(edges[0]), power(edges[len(edges)-1]), linear),
-			Verdict: suite.All(rule(t.slopeStep), rule(t.slopeInfer)),
-		}}
+		return []suite.Finding{suite.Found(suite.All(rule(t.slopeStep), rule(t.slopeInfer)), "slopes of %s (a training step) and %s "+
+			"(an inference) from %s to %s edges; near is within %.1f of 1", t.slopeStep, t.slopeInfer, power(edges[0]),
+			power(edges[len(edges)-1]), linear)}
 	}
 }
 
@@ -287,9 +284,7 @@ func gpuGain(e *fig1Evidence, rule suite.Rule) []suite.Finding {
 	}
 	k := len(e.size.edges) - 1
 	cpu, gpu := e.r.Estimate(stats.Scores{e.all[0].step[k]}), e.r.Estimate(stats.Scores{e.all[1].step[k]})
-	return []suite.Finding{{
-		Text: fmt.Sprintf("a training step at %s edges takes %s s on the CPU and %s s on the GPU",
-			power(e.size.edges[k]), cpu, gpu),
-		Verdict: rule(table.Estimate{At: cpu.At / gpu.At, Low: cpu.Low / gpu.High, High: cpu.High / gpu.Low}),
-	}}
+	gain := report.Estimate{At: cpu.At / gpu.At, Low: cpu.Low / gpu.High, High: cpu.High / gpu.Low}
+	return []suite.Finding{suite.Found(rule(gain), "a training step at %s edges takes %s s on the CPU and %s s on the GPU",
+		power(e.size.edges[k]), cpu, gpu)}
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -207,10 +207,10 @@ func (p *place) against(i int) against {
 
 // reportPlaces is the table of all settings, the figure and the claim.
 func reportPlaces(r *suite.Report, all []*place) {
-	t := table.Table{
+	t := report.Table{
 		Name: "settings", Title: "Slowdown in every setting",
 		Note: "Interquartile means over the same workload seeds. The rules called “spread” give amounts by how many wait.",
-		Columns: table.Head("kind", "setting", "trained there", "policy", "slowdown", "violations", "cold share",
+		Columns: report.Head("kind", "setting", "trained there", "policy", "slowdown", "violations", "cold share",
 			"cost"+perRequest+" [USD]"),
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
@@ -254,8 +254,8 @@ var lossClaims = []suite.Statement[[]loss]{{
 // and of the slowdown itself.
 type loss struct {
 	*place
-	over            table.Estimate // its slowdown over the best rule's
-	ratio, slowdown table.Estimate
+	over            report.Estimate // its slowdown over the best rule's
+	ratio, slowdown report.Estimate
 	counts          bool // it is a setting that the claim is about
 }
 
@@ -311,18 +311,11 @@ func orNone(list []string) string {
 // losses compares the policy with the rules in every setting, with what it was where it was trained.
 func losses(r *suite.Report, all []*place) (out []loss) {
 	home := all[0].against(learned(all[0].field)[0])
-	f := suite.Figure{
-		Name: "generalise",
-		Caption: "The policy over graphs in settings that it was not trained in (the first line, and loads marked *, are " +
-			"those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % " +
-			"intervals.",
-		Chart: &chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
-		Columns: table.Head("kind", "setting", "best rule", "over the best rule's", "over SJF's", "loss of the ratio [%]",
-			"loss of the slowdown [%]"),
-	}
-	panels := []*chart.Panel{
-		chart.NewPanel("", "slowdown over the best rule's", ""), chart.NewPanel("", "slowdown over SJF's", ""),
-	}
+	f := report.NewFigure("generalise", "The policy over graphs in settings that it was not trained in (the first line, and loads "+
+		"marked *, are those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % "+
+		"intervals.", chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
+		"kind", "setting", "best rule", "over the best rule's", "over SJF's", "loss of the ratio [%]", "loss of the slowdown [%]")
+	panels := []*chart.Panel{f.Panel("", "slowdown over the best rule's", ""), f.Panel("", "slowdown over SJF's", "")}
 	var names []string
 	for _, p := range all {
 		name := p.name
@@ -340,7 +333,7 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 	for line, p := range all {
 		l := learned(p.field)
 		if len(l) == 0 {
-			none := table.None()
+			none := report.None()
 			f.Rows = append(f.Rows, []any{p.kind, p.name, "", none, none, none, none})
 			continue
 		}
@@ -365,26 +358,22 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 			p.compare(l[0], quantities[0], withAll)
 		}
 	}
-	f.Chart.Panels = panels
-	r.Figure(f)
+	r.Figure(*f)
 	return out
 }
 
 // rulesFigure shows the rules in all settings where no trained policy plays.
 func rulesFigure(r *suite.Report, all []*place) {
 	players := all[0].players
-	f := suite.Figure{
-		Name: "generalise", Caption: "The rules in every setting; no trained policy plays. 95 % intervals.",
-		Chart:   &chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))},
-		Columns: table.Head("kind", "setting", "policy", "slowdown"),
-	}
+	f := report.NewFigure("generalise", "The rules in every setting; no trained policy plays. 95 % intervals.",
+		chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))}, "kind", "setting", "policy", "slowdown")
 	var names []string
 	for _, p := range all {
 		names = append(names, p.name)
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for i := range players {
-		panel := chart.NewPanel(players[i].Name, "slowdown", "")
+		panel := f.Panel(players[i].Name, "slowdown", "")
 		panel.LogX()
 		panel.Names(names, i%f.Chart.Columns > 0)
 		panel.MarginX = 0.06
@@ -394,10 +383,9 @@ func rulesFigure(r *suite.Report, all []*place) {
 			lo, hi = min(lo, e.Low), max(hi, e.High)
 			panel.Interval(chart.Styles(i), line, chart.Range(e))
 		}
-		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
 	for _, p := range f.Chart.Panels {
 		p.RangeX(lo, hi)
 	}
-	r.Figure(f)
+	r.Figure(*f)
 }

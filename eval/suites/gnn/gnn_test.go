@@ -18,9 +18,9 @@ import (
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suite/suitetest"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -330,7 +330,7 @@ func TestSaid(t *testing.T) {
 		{paperValue{lo: 7, hi: 7, word: "about"}, 5, 6.2, suite.Fails},
 		{paperValue{lo: 7, hi: 7, word: "about"}, 5, 6.4, suite.Holds},
 	} {
-		if got := c.value.rule()(table.Estimate{Low: c.lo, High: c.hi}); got != c.want {
+		if got := c.value.rule()(report.Estimate{Low: c.lo, High: c.hi}); got != c.want {
 			t.Errorf("%v to %v against %s: %s, want %s", c.lo, c.hi, c.value.says(), got, c.want)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -89,13 +89,13 @@ func newField(r *suite.Report, name string, w *world, say bool, policies ...*tra
 // nodesFigure is every quantity at every load.
 func nodesFigure(r *suite.Report, s *sweep) {
 	players := s.fields[0].players
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "nodes-loads",
 		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. Slowdown on a " +
 			"logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger " +
 			"amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
 		Chart:   &chart.Figure{Columns: 3, Width: third, Height: height, Key: key(players)},
-		Columns: table.Head("load [%]", "policy"),
+		Columns: report.Head("load [%]", "policy"),
 	}
 	cells := make([][]any, len(s.loads)*len(players))
 	for k := range s.loads {
@@ -104,7 +104,7 @@ func nodesFigure(r *suite.Report, s *sweep) {
 		}
 	}
 	for _, q := range quantities {
-		f.Columns = append(f.Columns, table.Column{Name: q.Name, Unit: strings.TrimPrefix(q.Unit, "1")})
+		f.Columns = append(f.Columns, report.Column{Name: q.Name, Unit: strings.TrimPrefix(q.Unit, "1")})
 		label := q.Name
 		if q.Unit != "1" {
 			label += " (" + q.Unit + ")"
@@ -116,12 +116,12 @@ func nodesFigure(r *suite.Report, s *sweep) {
 			panel.RangeY(0, 0)
 		}
 		for i := range players {
-			var e []table.Estimate
+			var e []report.Estimate
 			for k, g := range s.fields {
 				e = append(e, g.estimate(i, q.Name))
 				cells[k*len(players)+i] = append(cells[k*len(players)+i], e[k])
 			}
-			suite.Line(panel, chart.Styles(i), s.loads, e)
+			report.Line(panel, chart.Styles(i), s.loads, e)
 		}
 		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
@@ -321,9 +321,7 @@ func order(e *nodesEvidence, rule suite.Rule) (out []suite.Finding) {
 	f := e.fields[e.nearest(70)]
 	for _, pair := range [][2]string{{fcfsName, sjfName}, {sjfName, packerName}, {packerName, tetrisName}} {
 		x := f.r.Estimate(ratio(f, pair[0], pair[1]))
-		out = append(out, suite.Finding{
-			Text: fmt.Sprintf("%s has %s times the slowdown of %s", pair[0], x, pair[1]), Verdict: rule(x),
-		})
+		out = append(out, suite.Found(rule(x), "%s has %s times the slowdown of %s", pair[0], x, pair[1]))
 	}
 	return out
 }

@@ -3,18 +3,18 @@ package gnn
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // transfer is a policy trained from scratch where the other was only trained further, both played there.
 type transfer struct {
 	size generalSize
 	*field
-	budget    float64         // steps of the further training, in % of those from scratch
-	moved     table.Estimate  // performance after the further training
-	untouched *table.Estimate // and before it; nil where that policy does not play
+	budget    float64          // steps of the further training, in % of those from scratch
+	moved     report.Estimate  // performance after the further training
+	untouched *report.Estimate // and before it; nil where that policy does not play
 }
 
 // newTransfer sets up the target of the transfer, as the policy trained from scratch knows it.
@@ -79,9 +79,9 @@ func (t *transfer) report(r *suite.Report) {
 	}
 	suite.Judge(r, t, transferClaims)
 	t.compare(t.find(t.size.transfer.source), quantities[0], withAll)
-	tab := table.Table{
+	tab := report.Table{
 		Name: "transfer", Title: "Slowdown where the policy was moved to",
-		Columns: table.Head("policy", "slowdown"),
+		Columns: report.Head("policy", "slowdown"),
 	}
 	for i := range t.players {
 		tab.Rows = append(tab.Rows, []any{t.players[i].Name, t.estimate(i, "slowdown")})

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // How near a value must come to count as the paper's "about". These are ours, chosen before anything was played.
@@ -150,10 +150,7 @@ func atFinalPrices(e *evidence, _ suite.Rule) []suite.Finding {
 func higherPrices(e *evidence, _ suite.Rule) []suite.Finding {
 	a, b := e.control.paper[1], e.control.paper[2]
 	x, y := a.scores(a.of(tunedName), "profit", 1), b.scores(b.of(tunedName), "profit", 1)
-	gain := make([]float64, len(x[0]))
-	for j := range gain {
-		gain[j] = y[0][j] - x[0][j]
-	}
+	gain := report.Each(len(x[0]), func(j int) float64 { return y[0][j] - x[0][j] })
 	return []suite.Finding{{Text: fmt.Sprintf("%s to %s", a.r.Estimate(stats.Scores{gain}), tunedName)}}
 }
 
@@ -192,11 +189,8 @@ func bestRival(e *evidence, _ suite.Rule) (out []suite.Finding) {
 			}
 		}
 		has := m.of(hasName)
-		out = append(out, suite.Finding{
-			Text: fmt.Sprintf("%s: %s earns most, %s violates most (%.1f %%), HAS-GPU %.1f %%",
-				m.world.name, best, m.policies[worst].name, rates[worst], rates[has]),
-			Verdict: suite.If(best == hasName && worst == has),
-		})
+		out = append(out, suite.Found(suite.If(best == hasName && worst == has), "%s: %s earns most, %s violates most (%.1f %%), "+
+			"HAS-GPU %.1f %%", m.world.name, best, m.policies[worst].name, rates[worst], rates[has]))
 	}
 	return out
 }
@@ -240,7 +234,7 @@ func ends(quantity string, factor float64, paper []float64, format string) func(
 			word := suite.Holds
 			for tier, want := range paper {
 				x := stats.IQM(m.final(0, fmt.Sprintf("%s_%d", quantity, tier+1), factor).Flat())
-				word = suite.All(word, rule(table.Point(x-want)))
+				word = suite.All(word, rule(report.Point(x-want)))
 				values = append(values, fmt.Sprintf(format, x))
 			}
 			out = append(out, suite.Finding{Text: strings.Join(values, ", ") + " on " + m.world.name, Verdict: word})
@@ -260,11 +254,8 @@ func priceMoves(e *evidence, rule suite.Rule) (out []suite.Finding) {
 			}
 			most = max(most, stats.IQM(moved))
 		}
-		out = append(out, suite.Finding{
-			Text: fmt.Sprintf("from window %d to the end a tier's price moves by up to %.2f on %s", settled, most,
-				m.world.name),
-			Verdict: rule(table.Point(most)),
-		})
+		out = append(out, suite.Found(rule(report.Point(most)), "from window %d to the end a tier's price moves by up to %.2f on %s",
+			settled, most, m.world.name))
 	}
 	return out
 }
@@ -280,7 +271,7 @@ func switches(rival string) func(*evidence, suite.Rule) []suite.Finding {
 		for _, m := range e.mains {
 			for _, c := range counts {
 				x := m.values(c.quantity, 1)
-				out = append(out, suite.Finding{Verdict: rule(table.Point(x[0] / x[m.of(rival)])), Reading: c.reading})
+				out = append(out, suite.Finding{Verdict: rule(report.Point(x[0] / x[m.of(rival)])), Reading: c.reading})
 			}
 		}
 		return out
@@ -304,7 +295,7 @@ func switchTexts(e *evidence, _ suite.Rule) (out []suite.Finding) {
 func usedLess(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, m := range e.mains {
 		lead := slices.Max(m.rivalsUse()) - m.estimate(0, "utilisation", 100).At
-		out = append(out, suite.Finding{Verdict: rule(table.Point(lead))})
+		out = append(out, suite.Finding{Verdict: rule(report.Point(lead))})
 	}
 	return out
 }
@@ -312,10 +303,8 @@ func usedLess(e *evidence, rule suite.Rule) (out []suite.Finding) {
 func used(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, m := range e.mains {
 		x, others := m.estimate(0, "utilisation", 100), m.rivalsUse()
-		out = append(out, suite.Finding{
-			Text:    fmt.Sprintf("%s %%, rivals %.1f to %.1f %% on %s", x, slices.Min(others), slices.Max(others), m.world.name),
-			Verdict: rule(x),
-		})
+		out = append(out, suite.Found(rule(x), "%s %%, rivals %.1f to %.1f %% on %s", x, slices.Min(others), slices.Max(others),
+			m.world.name))
 	}
 	return out
 }

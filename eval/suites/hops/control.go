@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -139,12 +139,12 @@ func (m *match) ends() []float64 {
 
 // report writes the control's table, its figure and the sweep over price levels.
 func (c *control) report(r *suite.Report) {
-	t := table.Table{
+	t := report.Table{
 		Name: "control", Title: "The same rivals at other prices",
 		Note: "HOPS' profit less the policy's under the same workload, mean (95 %), with Holm's correction over the " +
 			"policies of a regime. HOPS itself is the same in every regime of a profile: it learns its prices from 1/1/1 " +
 			"within each episode.",
-		Columns: table.Head("users", "regime", "policy", "profit [money]", "violations [% of jobs]", "charged switches",
+		Columns: report.Head("users", "regime", "policy", "profit [money]", "violations [% of jobs]", "charged switches",
 			"all changes", "HOPS less it [money]", "HOPS is"),
 	}
 	for k, list := range [][]*regime{c.paper, c.outside} {
@@ -172,7 +172,7 @@ func (c *control) report(r *suite.Report) {
 }
 
 // rows adds a regime's policies to the table; HOPS' own line comes with the first.
-func (g *regime) rows(t *table.Table, users string, first bool) {
+func (g *regime) rows(t *report.Table, users string, first bool) {
 	for i, p := range g.policies {
 		var cells []any
 		for _, q := range metrics {
@@ -219,29 +219,25 @@ func levels(o *suite.Options, r *suite.Report, worlds ...*world) []*priceLevel {
 // figure shows every regime's profits, HOPS' own as a line through each, a figure per profile.
 func (c *control) figure(r *suite.Report) {
 	for k, list := range [][]*regime{c.paper, c.outside} {
-		f := suite.Figure{
-			Name: []string{"control-prices", "control-outside"}[k],
-			Caption: []string{
+		f := report.NewFigure([]string{"control-prices", "control-outside"}[k],
+			[]string{
 				"The same rivals at other prices, every user buying something: profit of each (95 % intervals) and, " +
 					"as a vertical line, of HOPS, which learns its prices.",
 				"The same where users may stay away, so that profit has an optimum in price.",
-			}[k],
-			Chart: &chart.Figure{Columns: []int{3, 2}[k], Width: vg.Length(215),
-				Height: vg.Length(50 + 14*len(list[0].own.policies))},
-			Columns: table.Head("regime", "policy", "profit [money]"),
-		}
-		c.panels(&f, list)
-		r.Figure(f)
+			}[k], chart.Figure{Columns: []int{3, 2}[k], Width: vg.Length(215), Height: vg.Length(50 + 14*len(list[0].own.policies))},
+			"regime", "policy", "profit [money]")
+		c.panels(f, list)
+		r.Figure(*f)
 	}
 }
 
 // panels are one profile's regimes, all on the same axis.
-func (c *control) panels(f *suite.Figure, list []*regime) {
+func (c *control) panels(f *report.Figure, list []*regime) {
 	names := list[0].own.names()
 	own := list[0].own.estimate(0, "profit", 1)
 	lo, hi := own.Low, own.High
 	for i, g := range list {
-		panel := chart.NewPanel(g.name, "profit (money)", "")
+		panel := f.Panel(g.name, "profit (money)", "")
 		panel.TicksX(4)
 		panel.MarginX = 0.06
 		panel.Names(names, i%f.Chart.Columns != 0)
@@ -256,7 +252,6 @@ func (c *control) panels(f *suite.Figure, list []*regime) {
 			lo, hi = min(lo, e.Low), max(hi, e.High)
 			panel.Interval(chart.Styles(line), line, chart.Range(e))
 		}
-		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
 	for _, p := range f.Chart.Panels {
 		p.RangeX(lo, hi)
@@ -265,14 +260,10 @@ func (c *control) panels(f *suite.Figure, list []*regime) {
 
 // sweepFigure shows profit against the level of prices.
 func sweepFigure(r *suite.Report, c *control) {
-	f := suite.Figure{
-		Name: "control-level",
-		Caption: "Profit against the level of prices: all rivals at 1.1/1.3/1.5 and so much more or less. As eq. 1 is " +
-			"printed every user buys something, and profit rises with the price without end; where users may stay away it " +
-			"has an optimum. Dashed: HOPS, which learns its prices.",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: table.Head("users", "policy", "shift [money per billing unit]", "profit [money]", "violations [% of jobs]"),
-	}
+	f := report.NewFigure("control-level", "Profit against the level of prices: all rivals at 1.1/1.3/1.5 and so much more or less. "+
+		"As eq. 1 is printed every user buys something, and profit rises with the price without end; where users may stay away it "+
+		"has an optimum. Dashed: HOPS, which learns its prices.", chart.Figure{Columns: 2, Width: half, Height: height},
+		"users", "policy", "shift [money per billing unit]", "profit [money]", "violations [% of jobs]")
 	for i, p := range rivals(nil) {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: p.name, Style: chart.Styles(i + 1), Line: true, Band: true})
 	}
@@ -280,10 +271,10 @@ func sweepFigure(r *suite.Report, c *control) {
 	for k, list := range [][]*regime{c.paper, c.outside} {
 		users := users(k)
 		own := list[0].own
-		panel := chart.NewPanel("users "+users, "prices less 1.1/1.3/1.5", "profit (money)")
+		panel := f.Panel("users "+users, "prices less 1.1/1.3/1.5", "profit (money)")
 		for i, p := range rivals(nil) {
 			var x []float64
-			var profit []table.Estimate
+			var profit []report.Estimate
 			for _, l := range c.sweep {
 				if l.world != own.world {
 					continue
@@ -292,13 +283,12 @@ func sweepFigure(r *suite.Report, c *control) {
 				x, profit = append(x, l.shift), append(profit, e)
 				f.Rows = append(f.Rows, []any{users, p.name, l.shift, e, l.estimate(i, "violation_rate", 100)})
 			}
-			suite.Line(panel, chart.Styles(i+1), x, profit)
+			report.Line(panel, chart.Styles(i+1), x, profit)
 			if i == 0 {
 				y := own.estimate(0, "profit", 1).At
 				panel.Line(faded(chart.Styles(0)), []float64{x[0], x[len(x)-1]}, []float64{y, y}, false)
 			}
 		}
-		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
-	r.Figure(f)
+	r.Figure(*f)
 }

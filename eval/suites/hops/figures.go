@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -33,12 +33,12 @@ func figure2(r *suite.Report, mains []*match) {
 // overWindows draws profit and violations of matches side by side, with the paper's values at the end where it has
 // some.
 func overWindows(r *suite.Report, name, caption string, matches []*match, paper bool) {
-	f := suite.Figure{
+	f := report.Figure{
 		Name: name, Caption: caption,
 		Chart: &chart.Figure{
 			Columns: max(2, len(matches)), Width: half, Height: height, Key: matches[0].key(chart.Entry{Line: true, Band: true}),
 		},
-		Columns: table.Head("workload", "policy", "window", "cumulative profit [money]", "violation rate [% of jobs]"),
+		Columns: report.Head("workload", "policy", "window", "cumulative profit [money]", "violation rate [% of jobs]"),
 	}
 	if paper {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper's end, in the policy's colour", Style: chart.Bound(),
@@ -50,18 +50,18 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 		rates := chart.NewPanel(m.world.name, "window", "violated (% of jobs)")
 		money.RangeY(0, 0)
 		rates.RangeY(0, 0)
-		bands := make([][2][]table.Estimate, len(m.policies))
+		bands := make([][2][]report.Estimate, len(m.policies))
 		for i, p := range m.policies {
 			profit := suite.Band(suite.Cumulative(m.series(i, "profit", 1)))
 			rate := suite.Band(m.series(i, "violation_rate", 100))
 			for t := range profit {
 				f.Rows = append(f.Rows, []any{m.world.name, p.name, t + 1, profit[t], rate[t]})
 			}
-			bands[i] = [2][]table.Estimate{profit, rate}
+			bands[i] = [2][]report.Estimate{profit, rate}
 		}
 		for i := range slices.Backward(m.policies) { // HOPS on top
-			suite.Line(money, chart.Styles(i), windows(bands[i][0]), bands[i][0])
-			suite.Line(rates, chart.Styles(i), windows(bands[i][1]), bands[i][1])
+			report.Line(money, chart.Styles(i), windows(bands[i][0]), bands[i][0])
+			report.Line(rates, chart.Styles(i), windows(bands[i][1]), bands[i][1])
 		}
 		if paper {
 			m.rings(money, rates)
@@ -73,12 +73,8 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 }
 
 // windows are the numbers of windows, from 1, that estimates are of.
-func windows(e []table.Estimate) []float64 {
-	x := make([]float64, len(e))
-	for t := range x {
-		x[t] = float64(t + 1)
-	}
-	return x
+func windows(e []report.Estimate) []float64 {
+	return report.Each(len(e), func(t int) float64 { return float64(t + 1) })
 }
 
 // rings marks where the paper's HOPS and HAS-GPU end.
@@ -88,7 +84,7 @@ func (m *match) rings(money, rates *chart.Panel) {
 		policy       string
 		profit, rate float64
 	}{{hopsName, paperProfit, paperViolated}, {hasName, paperBest, paperViolatedH}} {
-		s := suite.Ring(chart.Styles(m.of(end.policy)))
+		s := report.Ring(chart.Styles(m.of(end.policy)))
 		money.Cross(s, x, chart.Exactly(end.profit))
 		rates.Cross(s, x, chart.Exactly(end.rate))
 	}
@@ -152,24 +148,16 @@ func figure3(r *suite.Report, mains []*match) {
 		{"price", "price (money per billing unit)", "3b", "money per billing unit", 1, paperPrices},
 		{"baseline", "keep-alive vGPUs", "3c", "vGPUs", 1, paperBaselines},
 	}
-	f := suite.Figure{
-		Name: "fig3-tiers",
-		Caption: "Fig. 3: HOPS' tier shares, prices and baselines. Bands are 95 % intervals over seeds; " +
-			"dashed lines are the paper's final values.",
-		Chart: &chart.Figure{Columns: len(quantities), Width: third, Height: height},
-		Columns: table.Head("workload", "tier", "window", "share [% of jobs]", "price [money per billing unit]",
-			"baseline [vGPUs]"),
-	}
-	for tier := range 3 {
-		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: fmt.Sprintf("tier %d", tier+1), Style: chart.Styles(tier),
-			Line: true, Band: true})
-	}
+	f := report.NewFigure("fig3-tiers", "Fig. 3: HOPS' tier shares, prices and baselines. Bands are 95 % intervals over seeds; "+
+		"dashed lines are the paper's final values.", chart.Figure{Columns: len(quantities), Width: third, Height: height},
+		"workload", "tier", "window", "share [% of jobs]", "price [money per billing unit]", "baseline [vGPUs]")
+	f.Key(chart.Entry{Line: true, Band: true}, "tier 1", "tier 2", "tier 3")
 	f.Chart.Key = append(f.Chart.Key,
 		chart.Entry{Text: "the paper's final value, in the tier's colour", Style: faded(chart.Common()), Line: true})
 	for _, m := range mains {
-		bands := make([][3][]table.Estimate, 3)
+		bands := make([][3][]report.Estimate, 3)
 		for k, q := range quantities {
-			panel := chart.NewPanel(m.world.name, "window", q.label)
+			panel := f.Panel(m.world.name, "window", q.label)
 			panel.TicksX(5)
 			if q.name != "price" {
 				panel.RangeY(0, 0)
@@ -178,7 +166,7 @@ func figure3(r *suite.Report, mains []*match) {
 				name := fmt.Sprintf("%s_%d", q.name, tier+1)
 				band := suite.Band(m.series(0, name, q.factor))
 				bands[tier][k] = band
-				suite.Line(panel, chart.Styles(tier), windows(band), band)
+				report.Line(panel, chart.Styles(tier), windows(band), band)
 				ends, y := []float64{1, float64(m.world.config.Windows)}, q.paper[tier]
 				panel.Line(faded(chart.Styles(tier)), ends, []float64{y, y}, false)
 				r.Measured(suite.Row{
@@ -186,7 +174,6 @@ func figure3(r *suite.Report, mains []*match) {
 					Paper: new(y), Note: fmt.Sprintf("mean of the last %d windows", tail),
 				}, m.final(0, name, q.factor))
 			}
-			f.Chart.Panels = append(f.Chart.Panels, panel)
 		}
 		for tier, b := range bands {
 			for t := range b[0] {
@@ -194,7 +181,7 @@ func figure3(r *suite.Report, mains []*match) {
 			}
 		}
 	}
-	r.Figure(f)
+	r.Figure(*f)
 }
 
 // faded is a style with the paper's dashes.
@@ -220,15 +207,15 @@ func figure4(r *suite.Report, mains []*match) {
 	}
 	notes := map[string]string{hasName: "the paper: HOPS has less than 4 % of it",
 		mqfqName: "the paper: an order of magnitude above HOPS"}
-	f := suite.Figure{
+	f := report.Figure{
 		Name: "fig4-switches-and-utilisation",
 		Caption: "Fig. 4: switches as the paper charges them (keep-alive vGPUs only, for policies that have such), all " +
 			"changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's " +
 			"values.",
 		Chart:   &chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
-		Columns: table.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),
+		Columns: report.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),
 	}
-	papers := suite.Ring(chart.Common())
+	papers := report.Ring(chart.Common())
 	f.Chart.Key = []chart.Entry{{Text: "here", Style: chart.Common(), Dot: true, Line: true},
 		{Text: "the paper", Style: papers, Dot: true}}
 	for _, m := range mains {

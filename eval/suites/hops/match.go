@@ -7,9 +7,9 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -73,7 +73,7 @@ func (m *match) scores(i int, quantity string, factor float64) stats.Scores {
 }
 
 // estimate is the interquartile mean of a policy's scores.
-func (m *match) estimate(i int, quantity string, factor float64) table.Estimate {
+func (m *match) estimate(i int, quantity string, factor float64) report.Estimate {
 	return m.r.Estimate(m.scores(i, quantity, factor))
 }
 
@@ -107,11 +107,7 @@ func (m *match) series(i int, quantity string, factor float64) [][]float64 {
 // final is the mean of a quantity over the last windows, by seed.
 func (m *match) final(i int, quantity string, factor float64) stats.Scores {
 	series := m.series(i, quantity, factor)
-	out := make([]float64, len(series))
-	for j, s := range series {
-		out[j] = stats.Mean(s[max(0, len(s)-tail):])
-	}
-	return stats.Scores{out}
+	return stats.Scores{report.Each(len(series), func(j int) float64 { return stats.Mean(series[j][max(0, len(series[j])-tail):]) })}
 }
 
 // lead is how much more HOPS earns than its best rival, in % by seed, and that rival's name. Trained policies are not
@@ -128,11 +124,7 @@ func (m *match) lead() (stats.Scores, string) {
 			name, best = p.name, s
 		}
 	}
-	out := make([]float64, len(own[0]))
-	for j := range out {
-		out[j] = 100 * (own[0][j]/best[0][j] - 1)
-	}
-	return stats.Scores{out}, name
+	return stats.Scores{report.Change(own[0], best[0])}, name
 }
 
 // metric is one of the quantities that verdicts are about.
@@ -211,12 +203,12 @@ var secondSimulator = []known{
 
 // reference sets the second simulator's numbers beside ours, on generated arrivals.
 func reference(r *suite.Report, main *match, c *control) {
-	t := table.Table{
+	t := report.Table{
 		Name: "second-simulator", Title: "Beside a second simulator",
 		Note: "The second simulator is a small one in Python, written before this one from the same rules with the same " +
 			"constants, on arrivals of its own (ten seeds, 40 windows; their mean). Its HAS-GPU, MQFQ-Sticky and Torpor " +
 			"are simpler than those here, so that only the other lines should agree.",
-		Columns: table.Head("policy", "rivals at", "quantity", "second simulator", "ours", "ratio"),
+		Columns: report.Head("policy", "rivals at", "quantity", "second simulator", "ours", "ratio"),
 	}
 	add := func(name, at, quantity string, theirs float64, m *match, i int, info string, factor float64) {
 		e := m.estimate(i, info, factor)

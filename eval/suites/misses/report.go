@@ -9,17 +9,17 @@ import (
 
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/atmiss"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
-// report adds what was read from the curves.
-func report(r *suite.Report, world string, factor float64, res *atmiss.Result) {
+// rows adds what was read from the curves.
+func rows(r *suite.Report, world string, factor float64, res *atmiss.Result) {
 	at := fmt.Sprintf("%s, SLO %g × the fastest", world, factor)
 	for _, x := range res.Readings {
 		level := fmt.Sprintf("%g %% missed", 100*x.Level)
-		if !table.Finite(x.Cost.Point) {
+		if !report.Finite(x.Cost.Point) {
 			none := eval.Number(math.NaN())
 			r.Row(suite.Row{Figure: at, Quantity: "cost of " + x.Method + " at " + level, Unit: "1", Ours: none, Lo: none, Hi: none,
 				Note: "every setting is late more often"})
@@ -30,7 +30,7 @@ func report(r *suite.Report, world string, factor float64, res *atmiss.Result) {
 				Lo: eval.Number(factor * low), Hi: eval.Number(factor * high), Note: unread(x)})
 		}
 		row("cost of "+x.Method+" at "+level, "1", 1, x.Cost.Low, x.Cost.Point, x.Cost.High)
-		if x.Method != res.Reference && table.Finite(x.Below.Point) {
+		if x.Method != res.Reference && report.Finite(x.Below.Point) {
 			row(x.Method+" below "+res.Reference+" at "+level, "%", 100, x.Below.Low, x.Below.Point, x.Below.High)
 		}
 	}
@@ -105,20 +105,20 @@ func (f *figures) add(factor float64, res *atmiss.Result) {
 // draw draws a method's curve.
 func (f *part) draw(p *chart.Panel, s chart.Style, factor float64, method string, res *atmiss.Result) {
 	var x []float64
-	var y []table.Estimate
+	var y []report.Estimate
 	for _, o := range res.Outcomes {
 		if o.Method != method {
 			continue
 		}
-		f.rows = append(f.rows, []any{factor, o.Method, o.Setting, o.Value, table.Of(o.Missed), table.Of(o.Cost)})
+		f.rows = append(f.rows, []any{factor, o.Method, o.Setting, o.Value, report.Of(o.Missed), report.Of(o.Cost)})
 		if o.Cost.Point > most || o.Missed.Point > 0.6 { // far off; the data has it
 			continue
 		}
-		e := table.Of(o.Cost)
+		e := report.Of(o.Cost)
 		e.High = min(e.High, most)
 		x, y = append(x, max(o.Missed.Point, least)), append(y, e)
 	}
-	suite.Line(p, s, x, y)
+	report.Line(p, s, x, y)
 	for k := range x {
 		p.Cross(s, chart.Exactly(x[k]), chart.Exactly(y[k].At))
 	}
@@ -127,10 +127,10 @@ func (f *part) draw(p *chart.Panel, s chart.Style, factor float64, method string
 // report adds them with their data.
 func (f *figures) report(r *suite.Report) {
 	for i, name := range []string{"paper-", "planners-"} {
-		r.Figure(suite.Figure{Name: name + fileName(f.world),
+		r.Figure(report.Figure{Name: name + fileName(f.world),
 			Caption: "What each method costs and how many requests are late, at each of its settings: " + f.world,
 			Chart:   f.parts[i].chart, Rows: f.parts[i].rows,
-			Columns: table.Head("SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]")})
+			Columns: report.Head("SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]")})
 	}
 }
 

@@ -91,7 +91,7 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 					r.Note("%s", n)
 				}
 			}
-			report(r, w.name, factor, res)
+			rows(r, w.name, factor, res)
 			f.add(factor, res)
 		}
 		f.report(r)

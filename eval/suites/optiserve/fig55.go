@@ -9,9 +9,8 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
 	"github.com/stoker-rl/stoker/envs/variants"
-	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -25,41 +24,24 @@ const reference = 0
 type fig55 struct {
 	apps       []string
 	heuristics []problems.Heuristic
-	// score by spread, heuristic, application, objective and seed.
-	score [2][][][][]problems.Score
-	// sized are the scores, tight bounds, of answers with the best sizes for their variants: by heuristic, application and
-	// seed.
-	sized [][][]problems.Score
-	seeds int
+	// score by spread, heuristic, application and objective.
+	score *report.Cube[problems.Score]
+	// sized are the scores, tight bounds, of answers with the best sizes for their variants: by heuristic and application.
+	sized *report.Cube[problems.Score]
 }
 
 // problemsOf draws per problems of each application for each seed, with both spreads, and judges the heuristics.
 func problemsOf(ctx context.Context, o *suite.Options, models []*variants.Model, per int) (*fig55, error) {
-	f := &fig55{heuristics: problems.Heuristics(), seeds: len(o.Seeds)}
+	f := &fig55{heuristics: problems.Heuristics()}
 	for _, m := range models {
 		f.apps = append(f.apps, m.App.Name)
 	}
 	objectives := variants.Objectives()
-	for s := range f.score {
-		f.score[s] = make([][][][]problems.Score, len(f.heuristics))
-		for h := range f.score[s] {
-			f.score[s][h] = make([][][]problems.Score, len(models))
-			for a := range models {
-				f.score[s][h][a] = make([][]problems.Score, len(objectives))
-				for k := range objectives {
-					f.score[s][h][a][k] = make([]problems.Score, f.seeds)
-				}
-			}
-		}
-	}
-	f.sized = make([][][]problems.Score, len(f.heuristics))
-	for h := range f.sized {
-		f.sized[h] = make([][]problems.Score, len(models))
-		for a := range models {
-			f.sized[h][a] = make([]problems.Score, f.seeds)
-		}
-	}
-	n := len(problems.Spreads()) * len(models) * f.seeds
+	heuristics, apps := report.Axis{Name: "heuristic", Len: len(f.heuristics)}, report.Axis{Name: "application", Len: len(models)}
+	f.score = report.NewCube[problems.Score](len(o.Seeds), report.Axis{Name: "spread", Len: len(problems.Spreads())}, heuristics, apps,
+		report.Axis{Name: "objective", Len: len(objectives)})
+	f.sized = report.NewCube[problems.Score](len(o.Seeds), heuristics, apps)
+	n := len(problems.Spreads()) * len(models) * len(o.Seeds)
 	return f, o.Each(ctx, "judging heuristics", n, func(i int) error {
 		s, a, seed := i%2, i/2%len(models), i/2/len(models)
 		cases, err := problems.Draw(ctx, models[a], problems.Spreads()[s], per, o.Seeds[seed])
@@ -72,12 +54,12 @@ func problemsOf(ctx context.Context, o *suite.Options, models []*variants.Model,
 				return err
 			}
 			if problems.Spreads()[s] == problems.Tight {
-				if f.sized[h][a][seed], err = problems.Resized(ctx, cases, choices); err != nil {
+				if f.sized.At(h, a)[seed], err = problems.Resized(ctx, cases, choices); err != nil {
 					return err
 				}
 			}
 			for k, objective := range objectives {
-				f.score[s][h][a][k][seed] = all.Only(cases, objective)
+				f.score.At(s, h, a, k)[seed] = all.Only(cases, objective)
 			}
 		}
 		return nil
@@ -90,7 +72,7 @@ func (f *fig55) over(spread, heuristic, app, objective, seed int) problems.Score
 	for a := range f.apps {
 		for k := range variants.Objectives() {
 			if (app < 0 || a == app) && (objective < 0 || k == objective) {
-				out.Add(f.score[spread][heuristic][a][k][seed])
+				out.Add(f.score.At(spread, heuristic, a, k)[seed])
 			}
 		}
 	}
@@ -98,12 +80,8 @@ func (f *fig55) over(spread, heuristic, app, objective, seed int) problems.Score
 }
 
 // estimate is a quantity of the scores over the seeds.
-func (f *fig55) estimate(r *suite.Report, spread, heuristic, app, objective int, of func(problems.Score) float64) table.Estimate {
-	out := make([]float64, f.seeds)
-	for s := range out {
-		out[s] = of(f.over(spread, heuristic, app, objective, s))
-	}
-	return scored(r, out)
+func (f *fig55) estimate(r *suite.Report, spread, heuristic, app, objective int, of func(problems.Score) float64) report.Estimate {
+	return scored(r, report.Each(f.score.Seeds(), func(s int) float64 { return of(f.over(spread, heuristic, app, objective, s)) }))
 }
 
 func missed(s problems.Score) float64 { return 100 * float64(s.Missed) / float64(s.Cases) }
@@ -116,33 +94,28 @@ func (f *fig55) report(r *suite.Report) {
 			if h == reference {
 				row.Paper = &p
 			}
-			e := f.estimate(r, s, h, -1, -1, problems.Score.Share)
-			row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
-			r.Row(row)
+			r.Row(row.With(f.estimate(r, s, h, -1, -1, problems.Score.Share)))
 		}
-		e := f.estimate(r, s, reference, -1, -1, problems.Score.Answered)
 		r.Row(suite.Row{Figure: "5.5", Quantity: fmt.Sprintf("the same, of answered problems: %s, %s bounds",
-			f.heuristics[reference].Name, spread), Unit: "%", Paper: &p, Ours: eval.Number(e.At), Lo: eval.Number(e.Low),
-			Hi: eval.Number(e.High), Note: "the authors' program leaves out problems without a feasible answer"})
+			f.heuristics[reference].Name, spread), Unit: "%", Paper: &p,
+			Note: "the authors' program leaves out problems without a feasible answer"}.With(
+			f.estimate(r, s, reference, -1, -1, problems.Score.Answered)))
 	}
 	for h, heuristic := range f.heuristics {
-		near := make([]float64, f.seeds)
-		for s := range near {
+		near := report.Each(f.sized.Seeds(), func(s int) float64 {
 			var sum problems.Score
 			for a := range f.apps {
-				sum.Add(f.sized[h][a][s])
+				sum.Add(f.sized.At(h, a)[s])
 			}
-			near[s] = sum.Share()
-		}
-		e := scored(r, near)
-		r.Row(suite.Row{Figure: "5.5", Quantity: fmt.Sprintf("its variants with the best sizes: %s, tight bounds", heuristic.Name),
-			Unit: "%", Ours: eval.Number(e.At), Lo: eval.Number(e.Low), Hi: eval.Number(e.High),
-			Note: "what is missing to 100 % is lost by the choice of variants alone"})
+			return sum.Share()
+		})
+		r.Measured(suite.Row{Figure: "5.5", Quantity: fmt.Sprintf("its variants with the best sizes: %s, tight bounds", heuristic.Name),
+			Unit: "%", Note: "what is missing to 100 % is lost by the choice of variants alone"}, [][]float64{near})
 	}
-	t := table.Table{Name: "fig55-near", Title: "Problems at 95 % of the ideal or more, by application",
+	t := report.Table{Name: "fig55-near", Title: "Problems at 95 % of the ideal or more, by application",
 		Note: "Missed: the search ended without a configuration that keeps the constraints, although there is one. Mean: of " +
 			"ideal over answer (time, cost) or answer over ideal (accuracy), 0 where missed. The figure has each objective.",
-		Columns: table.Head("bounds", "application", "heuristic", "near [%]", "missed [%]", "mean [%]")}
+		Columns: report.Head("bounds", "application", "heuristic", "near [%]", "missed [%]", "mean [%]")}
 	for s, spread := range problems.Spreads() {
 		for a, app := range f.apps {
 			for h, heuristic := range f.heuristics {
@@ -152,46 +125,42 @@ func (f *fig55) report(r *suite.Report) {
 		}
 	}
 	r.Table(t)
-	r.Figure(f.figure(r))
+	f.figure(r)
 }
 
 // figure draws the shares by application and objective; its data has the quartiles that the thesis draws as boxes.
-func (f *fig55) figure(r *suite.Report) suite.Figure {
-	fig := suite.Figure{Name: "fig55", Caption: "Problems, drawn with tight bounds, in which an answer reaches 95 % of the ideal, " +
+func (f *fig55) figure(r *suite.Report) {
+	fig := report.NewFigure("fig55", "Problems, drawn with tight bounds, in which an answer reaches 95 % of the ideal, "+
 		"with 95 % intervals over seeds. The data has percentiles of the share of the ideal; 0 is no feasible answer.",
-		Columns: table.Head("application", "objective", "heuristic", "near", "low", "high", "p5", "p25", "p50", "p75", "p95")}
-	c := &chart.Figure{Title: "Answers at 95 % of the exact optimum or more", Columns: 3, Width: 7 * vg.Centimeter,
-		Height: 5.5 * vg.Centimeter, Under: "tight bounds; intervals: 95 % over seeds"}
+		chart.Figure{Title: "Answers at 95 % of the exact optimum or more", Columns: 3, Width: 7 * vg.Centimeter,
+			Height: 5.5 * vg.Centimeter, Under: "tight bounds; intervals: 95 % over seeds"},
+		"application", "objective", "heuristic", "near", "low", "high", "p5", "p25", "p50", "p75", "p95")
 	shown := []int{reference, 3, 6, 7}
-	for i, h := range shown {
-		c.Key = append(c.Key, chart.Entry{Text: f.heuristics[h].Name, Style: chart.Styles(i), Dot: true})
+	for _, h := range shown {
+		fig.Key(chart.Entry{Dot: true}, f.heuristics[h].Name)
 	}
 	for k, objective := range variants.Objectives() {
-		p := chart.NewPanel(map[variants.Objective]string{variants.Time: "least time", variants.Cost: "least cost",
+		p := fig.Panel(map[variants.Objective]string{variants.Time: "least time", variants.Cost: "least cost",
 			variants.Accuracy: "greatest accuracy"}[objective], "application", "near the ideal (%)")
 		for a, app := range f.apps {
 			for i, h := range shown {
 				var all []float64
-				for s := range f.seeds {
-					all = append(all, f.score[0][h][a][k][s].Of...)
+				for _, s := range f.score.At(0, h, a, k) {
+					all = append(all, s.Of...)
 				}
 				slices.Sort(all)
-				row := []any{app, string(objective), f.heuristics[h].Name}
 				e := f.estimate(r, 0, h, a, k, problems.Score.Share)
-				row = append(row, e.At, e.Low, e.High)
+				row := []any{app, string(objective), f.heuristics[h].Name, e}
 				for _, q := range []float64{0.05, 0.25, 0.5, 0.75, 0.95} {
 					row = append(row, all[min(len(all)-1, int(q*float64(len(all))))])
 				}
-				fig.Rows = append(fig.Rows, row)
-				p.Cross(chart.Styles(i), chart.Exactly(float64(a+1)+0.16*(float64(i)-1.5)), chart.Range{At: e.At, Low: e.Low,
-					High: e.High})
+				fig.Row(row...)
+				p.Cross(chart.Styles(i), chart.Exactly(float64(a+1)+0.16*(float64(i)-1.5)), chart.Range(e))
 			}
 		}
 		p.RangeY(0, 103)
 		p.RangeX(0.5, float64(len(f.apps))+0.5)
 		p.WholeX()
-		c.Panels = append(c.Panels, p)
 	}
-	fig.Chart = c
-	return fig
+	r.Figure(*fig)
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -62,6 +62,25 @@ func tradeoffs(ctx context.Context, o *suite.Options, models []*variants.Model) 
 	return f, err
 }
 
+// trace adds the curve of the best values over a bound from one value to another. The greatest accuracy has no value where
+// nothing keeps the bounds.
+func (p *panel) trace(ctx context.Context, m *variants.Model, name string, from, to float64, problem func(x float64) variants.Problem) error {
+	c := curve{name: name}
+	for i := range points {
+		x := from + (to-from)*float64(i)/(points-1)
+		q := problem(x)
+		plan, err := m.Solve(ctx, q)
+		if out := (*variants.Infeasible)(nil); q.Objective == variants.Accuracy && errors.As(err, &out) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		c.x, c.y = append(c.x, x), append(c.y, q.Value(plan.Outcome))
+	}
+	p.curves = append(p.curves, c)
+	return nil
+}
+
 // overBudget is the least time over the budget, for several accuracies.
 func overBudget(ctx context.Context, m *variants.Model) (panel, error) {
 	p := panel{app: m.App.Name, title: m.App.Name + ": least time", x: "budget (USD per million)", y: "time (s)",
@@ -77,16 +96,12 @@ func overBudget(ctx context.Context, m *variants.Model) (panel, error) {
 		if err != nil {
 			return p, err
 		}
-		c := curve{name: fmt.Sprintf("%s %.3g", p.key, accuracy)}
-		for i := range points {
-			budget := cheapest.USD + (fastest.USD-cheapest.USD)*float64(i)/(points-1)
-			plan, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Budget: budget, Accuracy: accuracy})
-			if err != nil {
-				return p, err
-			}
-			c.x, c.y = append(c.x, budget), append(c.y, plan.Seconds)
+		err = p.trace(ctx, m, fmt.Sprintf("%s %.3g", p.key, accuracy), cheapest.USD, fastest.USD, func(budget float64) variants.Problem {
+			return variants.Problem{Objective: variants.Time, Budget: budget, Accuracy: accuracy}
+		})
+		if err != nil {
+			return p, err
 		}
-		p.curves = append(p.curves, c)
 	}
 	return p, nil
 }
@@ -102,16 +117,12 @@ func overAccuracy(ctx context.Context, m *variants.Model) (panel, error) {
 	}
 	for _, factor := range []float64{1.02, 1.5, 3} {
 		latency := fastest.Seconds * factor
-		c := curve{name: fmt.Sprintf("%s %.3g s", p.key, latency)}
-		for i := range points {
-			accuracy := low + (high-low)*float64(i)/(points-1)
-			plan, err := m.Solve(ctx, variants.Problem{Objective: variants.Cost, Latency: latency, Accuracy: accuracy})
-			if err != nil {
-				return p, err
-			}
-			c.x, c.y = append(c.x, accuracy), append(c.y, plan.USD)
+		err := p.trace(ctx, m, fmt.Sprintf("%s %.3g s", p.key, latency), low, high, func(accuracy float64) variants.Problem {
+			return variants.Problem{Objective: variants.Cost, Latency: latency, Accuracy: accuracy}
+		})
+		if err != nil {
+			return p, err
 		}
-		p.curves = append(p.curves, c)
 	}
 	return p, nil
 }
@@ -131,18 +142,13 @@ func overLatency(ctx context.Context, m *variants.Model) (panel, error) {
 	}
 	for _, factor := range []float64{0.7, 1.05, 2} {
 		budget := cheapest.USD * factor
-		c := curve{name: fmt.Sprintf("%s %.4g USD", p.key, budget)}
-		for i := range points {
-			latency := fastest.Seconds + (cheapest.Seconds-fastest.Seconds)*float64(i)/(points-1)
-			plan, err := m.Solve(ctx, variants.Problem{Objective: variants.Accuracy, Latency: latency, Budget: budget})
-			if out := (*variants.Infeasible)(nil); errors.As(err, &out) {
-				continue
-			} else if err != nil {
-				return p, err
-			}
-			c.x, c.y = append(c.x, latency), append(c.y, plan.Accuracy)
+		err := p.trace(ctx, m, fmt.Sprintf("%s %.4g USD", p.key, budget), fastest.Seconds, cheapest.Seconds,
+			func(latency float64) variants.Problem {
+				return variants.Problem{Objective: variants.Accuracy, Latency: latency, Budget: budget}
+			})
+		if err != nil {
+			return p, err
 		}
-		p.curves = append(p.curves, c)
 	}
 	return p, nil
 }
@@ -154,21 +160,19 @@ func (f *fig56) report(r *suite.Report) {
 		Paper: &usd, Ours: eval.Number(f.app4.USD), Note: note})
 	r.Row(suite.Row{Figure: "5.6", Quantity: "App6: least time with an accuracy of 1 for 3,108 USD per million executions", Unit: "s",
 		Paper: &seconds, Ours: eval.Number(f.app6.Seconds), Note: note})
-	fig := suite.Figure{Name: "fig56", Caption: "Exact trade-offs: the least time over the budget, the least cost over the " +
-		"accuracy, the greatest accuracy over the time.", Columns: table.Head("application", "panel", "curve", "x", "y")}
-	c := &chart.Figure{Title: "What-if: exact trade-offs of three applications", Columns: 3, Width: 7.5 * vg.Centimeter,
-		Height: 6 * vg.Centimeter, Under: "USD per million executions"}
+	fig := report.NewFigure("fig56", "Exact trade-offs: the least time over the budget, the least cost over the "+
+		"accuracy, the greatest accuracy over the time.",
+		chart.Figure{Title: "What-if: exact trade-offs of three applications", Columns: 3, Width: 7.5 * vg.Centimeter,
+			Height: 6 * vg.Centimeter, Under: "USD per million executions"}, "application", "panel", "curve", "x", "y")
 	for _, p := range f.panels {
-		q := chart.NewPanel(p.title, p.x, p.y)
+		q := fig.Panel(p.title, p.x, p.y)
 		for i, k := range p.curves {
 			q.Line(chart.Styles(i), k.x, k.y, p.y == "accuracy")
-			c.Key = append(c.Key, chart.Entry{Text: p.app + ", " + k.name, Style: chart.Styles(i), Line: true})
+			fig.Chart.Key = append(fig.Chart.Key, chart.Entry{Text: p.app + ", " + k.name, Style: chart.Styles(i), Line: true})
 			for j := range k.x {
-				fig.Rows = append(fig.Rows, []any{p.app, p.title, k.name, k.x[j], k.y[j]})
+				fig.Row(p.app, p.title, k.name, k.x[j], k.y[j])
 			}
 		}
-		c.Panels = append(c.Panels, q)
 	}
-	fig.Chart = c
-	r.Figure(fig)
+	r.Figure(*fig)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 const paper = "OptiServe: cost-, latency- and accuracy-tuned serverless ML workflows (thesis), and PRCP (Lin and Khazaei)"
@@ -99,7 +99,9 @@ func presets() ([]*variants.Model, error) {
 }
 
 // scored makes an estimate of one value per seed.
-func scored(r *suite.Report, bySeed []float64) table.Estimate { return r.Estimate([][]float64{bySeed}) }
+func scored(r *suite.Report, bySeed []float64) report.Estimate {
+	return r.Estimate([][]float64{bySeed})
+}
 
 // claims are the statements of the thesis and of PRCP's authors.
 var claims = []suite.Statement[*evidence]{
@@ -109,27 +111,27 @@ var claims = []suite.Statement[*evidence]{
 	},
 	{
 		Claim: "PRCP's best strategy is within 1 % of the ideal on App1 to App4",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Over(99), Measure: ofIdealFound}},
+		Parts: []suite.Part[*evidence]{{Rule: suite.Over(99), Measure: onData(ofIdealFound)}},
 		None:  "not measured: no --data",
 	},
 	{
 		Claim: "PRCP's published curves come out point for point",
-		Parts: []suite.Part[*evidence]{{Measure: curvesFound}},
+		Parts: []suite.Part[*evidence]{{Measure: onData(curvesFound)}},
 		None:  "not measured: no --data",
 	},
 	{
 		Claim: "OptiServe's golden figures come out with the published and with the corrected preset",
-		Parts: []suite.Part[*evidence]{{Measure: goldenFound}},
+		Parts: []suite.Part[*evidence]{{Measure: onData(goldenFound)}},
 		None:  "not measured: no --data",
 	},
 	{
 		Claim: "80 % of the exponential law's relative errors are below about 10 % (Fig. 5.1)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Under(12), Measure: errorsFound}},
+		Parts: []suite.Part[*evidence]{{Rule: suite.Under(12), Measure: onData(errorsFound)}},
 		None:  "not measured: no --data",
 	},
 	{
 		Claim: "the performance model is 99.1 % accurate (Fig. 5.3), the cost model 99.89 % (Fig. 5.4)", // of other applications
-		Parts: []suite.Part[*evidence]{{Measure: applicationsFound}},
+		Parts: []suite.Part[*evidence]{{Measure: onData(applicationsFound)}},
 		None:  "not measured: no --data",
 	},
 }
@@ -153,59 +155,54 @@ func nearFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	return out
 }
 
-func ofIdealFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
-	if e.data == nil {
-		return nil
+// onData measures published files, where there are any.
+func onData(measure func(d *data, rule suite.Rule) []suite.Finding) func(*evidence, suite.Rule) []suite.Finding {
+	return func(e *evidence, rule suite.Rule) []suite.Finding {
+		if e.data == nil {
+			return nil
+		}
+		return measure(e.data, rule)
 	}
-	for _, c := range e.data.curves {
-		x := table.Estimate{At: c.OfIdeal, Low: c.OfIdeal, High: c.OfIdeal}
+}
+
+func ofIdealFound(d *data, rule suite.Rule) (out []suite.Finding) {
+	for _, c := range d.curves {
+		x := report.Estimate{At: c.OfIdeal, Low: c.OfIdeal, High: c.OfIdeal}
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s, least %s: %.2f %%", c.App, c.Objective, c.OfIdeal), Verdict: rule(x)})
 	}
 	return out
 }
 
-func curvesFound(e *evidence, _ suite.Rule) []suite.Finding {
-	if e.data == nil {
-		return nil
-	}
+func curvesFound(d *data, _ suite.Rule) []suite.Finding {
 	points, different := 0, 0
-	for _, c := range e.data.curves {
+	for _, c := range d.curves {
 		points, different = points+c.Points, different+c.Different
 	}
 	rows := 0
-	for _, t := range e.data.tables {
+	for _, t := range d.tables {
 		rows, different = rows+t[0], different+t[1]
 	}
 	return []suite.Finding{{Text: fmt.Sprintf("%d of %d points (time, cost, configuration, iterations) and of %d rows of App2 and "+
 		"App3 differ", different, points, rows), Verdict: suite.If(different == 0)}}
 }
 
-func goldenFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
-	if e.data == nil {
-		return nil
-	}
+func goldenFound(d *data, _ suite.Rule) (out []suite.Finding) {
 	for _, preset := range []string{"published", "corrected"} {
-		g := e.data.golden[preset]
+		g := d.golden[preset]
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %d of %d differ", preset, g[1], g[0]), Verdict: suite.If(g[1] == 0)})
 	}
 	return out
 }
 
-func errorsFound(e *evidence, rule suite.Rule) []suite.Finding {
-	if e.data == nil {
-		return nil
-	}
-	at := 100 * float64(e.data.fit.Published.P80)
-	own := 100 * float64(e.data.fit.Error.P80)
+func errorsFound(d *data, rule suite.Rule) []suite.Finding {
+	at := 100 * float64(d.fit.Published.P80)
+	own := 100 * float64(d.fit.Error.P80)
 	return []suite.Finding{{Text: fmt.Sprintf("by plain least squares over PRCP's six functions the 80th percentile is %.1f %%; of "+
-		"the law chosen at sizes left out %.1f %%", at, own), Verdict: rule(table.Estimate{At: at, Low: at, High: at})}}
+		"the law chosen at sizes left out %.1f %%", at, own), Verdict: rule(report.Estimate{At: at, Low: at, High: at})}}
 }
 
-func applicationsFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
-	if e.data == nil {
-		return nil
-	}
-	for _, c := range e.data.applications {
+func applicationsFound(d *data, _ suite.Rule) (out []suite.Finding) {
+	for _, c := range d.applications {
 		for _, row := range c.Rows {
 			switch row.Quantity {
 			case "mean":

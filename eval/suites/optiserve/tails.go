@@ -9,8 +9,8 @@ import (
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // Of the problems about tails: run times vary, requests come by themselves, and a percentile is bound.
@@ -168,23 +168,19 @@ func (t *tails) under(ctx context.Context, o *suite.Options, i, j int, m *varian
 }
 
 func (t *tails) report(r *suite.Report) {
-	out := table.Table{Name: "tails", Title: "Plans of the least cost that are to keep a 95th percentile",
+	out := report.Table{Name: "tails", Title: "Plans of the least cost that are to keep a 95th percentile",
 		Note: fmt.Sprintf("The bound is %g times the least mean time; runs vary by %g; half of the accuracy's range. Measured: "+
 			"arrivals of %g requests a second in the mean, as a Poisson process and as a day of Azure Functions' 2019 trace has them; cold starts "+
 			"of the default platform, %d seeds. A mean model plans for the "+
 			"mean; the last plan is the slowest on the exact front whose p95, measured on other draws of the load, keeps the bound.", tailOver,
 			tailCV, tailRate, t.seeds),
-		Columns: table.Head("application", "load", "plan", "bound [s]", "cost [USD per million]", "p95 by the model [s]",
+		Columns: report.Head("application", "load", "plan", "bound [s]", "cost [USD per million]", "p95 by the model [s]",
 			"p95 measured [s]", "cold requests [%]", "cost measured [USD per million]")}
 	for i, app := range t.apps {
 		for j, load := range t.loads {
 			for k, plan := range t.plans {
-				of := func(value func(variants.Measured) float64) table.Estimate {
-					all := make([]float64, t.seeds)
-					for s, m := range t.measured[i][j][k] {
-						all[s] = value(m)
-					}
-					return scored(r, all)
+				of := func(value func(variants.Measured) float64) report.Estimate {
+					return scored(r, report.Each(t.seeds, func(s int) float64 { return value(t.measured[i][j][k][s]) }))
 				}
 				out.Rows = append(out.Rows, []any{app, load.name, plan, t.bound[i], t.usd[i][j][k], t.p95[i][j][k],
 					of(func(m variants.Measured) float64 { return m.P95.Value }),

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -20,16 +20,17 @@ import (
 // size.
 var families = []string{"exponential", "gentle", "knee"}
 
-// sweep are shares of near answers by family, normalised or not, weight and seed, over all applications.
+// sweep are shares of near answers by family, normalised or not, and weight, over all applications.
 type sweep struct {
-	near  [3][2][][]float64
+	near  *report.Cube[float64]
 	swept []float64
-	seeds int
 }
 
 // weights judges BCR_max over the weight of eq. 4.7 and families of laws, on tight problems.
 func weights(ctx context.Context, o *suite.Options, models []*variants.Model, s size) (*sweep, error) {
-	w := &sweep{seeds: min(s.sweep, len(o.Seeds)), swept: s.swept}
+	seeds := min(s.sweep, len(o.Seeds))
+	w := &sweep{swept: s.swept, near: report.NewCube[float64](seeds, report.Axis{Name: "family", Len: len(families)},
+		report.Axis{Name: "terms", Len: 2}, report.Axis{Name: "weight", Len: len(s.swept)})}
 	var byFamily [3][]*variants.Model
 	for i, family := range families {
 		for _, m := range models {
@@ -39,14 +40,8 @@ func weights(ctx context.Context, o *suite.Options, models []*variants.Model, s 
 			}
 			byFamily[i] = append(byFamily[i], other)
 		}
-		for n := range w.near[i] {
-			w.near[i][n] = make([][]float64, len(w.swept))
-			for k := range w.swept {
-				w.near[i][n][k] = make([]float64, w.seeds)
-			}
-		}
 	}
-	return w, o.Each(ctx, "varying the weight", len(families)*w.seeds, func(i int) error {
+	return w, o.Each(ctx, "varying the weight", len(families)*seeds, func(i int) error {
 		f, seed := i%len(families), i/len(families)
 		sums := map[[2]int]*problems.Score{}
 		for _, m := range byFamily[f] {
@@ -70,7 +65,7 @@ func weights(ctx context.Context, o *suite.Options, models []*variants.Model, s 
 			}
 		}
 		for at, score := range sums {
-			w.near[f][at[0]][at[1]][seed] = score.Share()
+			w.near.At(f, at[0], at[1])[seed] = score.Share()
 		}
 		return nil
 	})
@@ -122,36 +117,28 @@ func redrawn(options []variants.Option, info variants.VariantInfo, family string
 }
 
 func (w *sweep) report(r *suite.Report) {
-	t := table.Table{Name: "weights-near", Title: "Problems at 95 % of the ideal or more over the weight of eq. 4.7",
+	t := report.Table{Name: "weights-near", Title: "Problems at 95 % of the ideal or more over the weight of eq. 4.7",
 		Note: fmt.Sprintf("BCR_max, corrected, tight bounds, all applications, %d seeds. The laws of each family take as long at "+
 			"the smallest and at the largest size. As printed, w is in USD per million executions (least time) or "+
-			"milliseconds (least cost).", w.seeds),
-		Columns: table.Head("laws", "terms", "w", "near [%]")}
-	fig := suite.Figure{Name: "weights", Caption: "BCR_max over the weight of eq. 4.7: as printed, and with terms divided by " +
-		"their ranges.", Columns: table.Head("laws", "terms", "w", "near", "low", "high")}
-	c := &chart.Figure{Title: "What the weight of eq. 4.7 does", Columns: 2, Width: 8 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
-		Under: "bands: 95 % interval over seeds"}
+			"milliseconds (least cost).", w.near.Seeds()),
+		Columns: report.Head("laws", "terms", "w", "near [%]")}
+	fig := report.NewFigure("weights", "BCR_max over the weight of eq. 4.7: as printed, and with terms divided by their ranges.",
+		chart.Figure{Title: "What the weight of eq. 4.7 does", Columns: 2, Width: 8 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
+			Under: "bands: 95 % interval over seeds"}, "laws", "terms", "w", "near", "low", "high")
+	fig.Key(chart.Entry{Line: true}, families...)
 	for n, terms := range []string{"as printed", "normalised"} {
-		p := chart.NewPanel(terms, "w", "near the ideal (%)")
+		p := fig.Panel(terms, "w", "near the ideal (%)")
 		p.LogX()
 		for f, family := range families {
-			var at, lo, hi []float64
-			for k, weight := range w.swept {
-				e := scored(r, w.near[f][n][k])
-				at, lo, hi = append(at, e.At), append(lo, e.Low), append(hi, e.High)
-				t.Rows = append(t.Rows, []any{family, terms, weight, e})
-				fig.Rows = append(fig.Rows, []any{family, terms, weight, e.At, e.Low, e.High})
-			}
-			p.Band(chart.Styles(f), w.swept, lo, hi)
-			p.Line(chart.Styles(f), w.swept, at, false)
-			if n == 0 {
-				c.Key = append(c.Key, chart.Entry{Text: family, Style: chart.Styles(f), Line: true})
-			}
+			fig.Band(p, chart.Styles(f), w.swept, func(k int) report.Estimate { return scored(r, w.near.At(f, n, k)) },
+				func(k int, e report.Estimate) []any {
+					row := []any{family, terms, w.swept[k], e}
+					t.Rows = append(t.Rows, row)
+					return row
+				})
 		}
 		p.RangeY(0, 100)
-		c.Panels = append(c.Panels, p)
 	}
-	fig.Chart = c
 	r.Table(t)
-	r.Figure(fig)
+	r.Figure(*fig)
 }

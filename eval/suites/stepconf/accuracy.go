@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -42,27 +42,26 @@ var readings = []struct {
 // jobsOf are the numbers of jobs of an instance in Figs. 16 and 17.
 var jobsOf = []float64{8, 16, 24, 32, 48, 64}
 
+// The axes of errors.
+var (
+	byCase = report.Axis{Name: "case", Len: len(fitted)}
+	byJobs = report.Axis{Name: "jobs", Len: len(jobsOf)}
+)
+
 // repeats is how often the paper repeats the experiment.
 const repeats = 10
 
 // fits has the error of predicted compute times, |predicted/measured − 1|, mean over the repeats.
 type fits struct {
-	// error by reading, case, number of jobs, size and seed.
-	error [][][][][]float64
+	// error by reading, case, number of jobs and size.
+	error *report.Cube[float64]
 	// shown are a fit of each case over the sizes, for Fig. 16: measured and predicted seconds of a number of jobs.
 	shown [][][2][]float64 // by case and number of jobs
 }
 
 func fitLaws(ctx context.Context, o *suite.Options) (*fits, error) {
-	f := &fits{}
-	for range readings {
-		var byCase [][][][]float64
-		for range fitted {
-			byCase = append(byCase, curves(len(jobsOf), len(o.Seeds)))
-		}
-		f.error = append(f.error, byCase)
-	}
-	f.shown = make([][][2][]float64, len(fitted))
+	f := &fits{shown: make([][][2][]float64, len(fitted)),
+		error: report.NewCube[float64](len(o.Seeds), report.Axis{Name: "reading", Len: len(readings)}, byCase, byJobs, bySize)}
 	err := o.Each(ctx, "fits", len(o.Seeds)*len(fitted), func(i int) error {
 		s, c := i/len(fitted), i%len(fitted)
 		for again := range uint64(repeats) {
@@ -95,7 +94,7 @@ func (f *fits) once(s, c int, key rng.Key) error {
 		for m, mb := range sizes {
 			measured := p.measured(jobs, mb, q, lawRuns, key.With(1))
 			for k, law := range []memory.Pieces{alone, all, other} {
-				f.error[k][c][j][m][s] += math.Abs(law.Seconds(jobs, mb, q)/measured-1) / repeats
+				f.error.At(k, c, j, m)[s] += math.Abs(law.Seconds(jobs, mb, q)/measured-1) / repeats
 			}
 			shown[0], shown[1] = append(shown[0], measured), append(shown[1], alone.Seconds(jobs, mb, q))
 		}
@@ -106,25 +105,13 @@ func (f *fits) once(s, c int, key rng.Key) error {
 	return nil
 }
 
-// cells are the errors in percent of a reading: one for each case, number of jobs and size; by seed.
-func (f *fits) cells(reading int, seed int) []float64 {
-	var out []float64
-	for _, byCase := range f.error[reading] {
-		for _, byJobs := range byCase {
-			for _, bySize := range byJobs {
-				out = append(out, 100*bySize[seed])
-			}
-		}
-	}
-	return out
-}
-
-// below is the share in percent of cells below a bound, most the largest cell; by seed.
-func (f *fits) below(reading int, bound float64) (share, most []float64) {
-	for s := range f.error[reading][0][0][0] {
-		cells := f.cells(reading, s)
+// below is the share in percent of relative errors below a bound, most the largest error, both in percent; by seed.
+func below(errors *report.Cube[float64], bound float64) (share, most []float64) {
+	for s := range errors.Seeds() {
+		cells := errors.Seed(s)
 		n, worst := 0, 0.0
-		for _, x := range cells {
+		for _, e := range cells {
+			x := 100 * e
 			if x < bound {
 				n++
 			}
@@ -141,57 +128,56 @@ const mostError, allError = 4.0, 8.0
 func (f *fits) report(r *suite.Report) {
 	all, worst := 100.0, allError
 	for k, reading := range readings {
-		share, most := f.below(k, mostError)
+		share, most := below(f.error.Select(k), mostError)
 		measured(r, suite.Row{Figure: "17, compute", Quantity: "cells with an error below 4 %, " + reading.name, Unit: "%", Paper: &all,
 			Note: reading.doc + "; the paper: mostly"}, share)
 		measured(r, suite.Row{Figure: "17, compute", Quantity: "largest error of a cell, " + reading.name, Unit: "%", Paper: &worst,
 			Note: "the paper: below 8 %"}, most)
 	}
-	r.Figure(f.fig16())
-	r.Table(f.table(r))
+	f.fig16(r)
+	r.Table(errorTable(r, f.error.Select(0), sizes, report.Table{Name: "fig17-compute",
+		Title: "Errors of predicted compute times in percent (Fig. 17)",
+		Note:  "Eq. 1 fitted for each number of jobs at five sizes; mean over 10 repeats, and over seeds."}))
 }
 
 // fig16 draws a profile with its fit for each case.
-func (f *fits) fig16() suite.Figure {
-	fig := suite.Figure{Name: "fig16", Caption: "Eq. 1 fitted at five sizes, for each number of jobs, beside times measured at all " +
-		"sizes (first seed, first repeat).", Columns: table.Head("case", "jobs", "memory [MB]", "measured [s]", "predicted [s]")}
-	c := &chart.Figure{Title: "Piece-wise fits of the compute time", Columns: 3, Width: 7 * vg.Centimeter, Height: 6 * vg.Centimeter,
-		Under: "dots: measured, means of 10 runs; lines: eq. 1 from one run at each of 512, 1,024, 2,048, 4,096 and 10,240 MB"}
+func (f *fits) fig16(r *suite.Report) {
+	fig := report.NewFigure("fig16", "Eq. 1 fitted at five sizes, for each number of jobs, beside times measured at all "+
+		"sizes (first seed, first repeat).",
+		chart.Figure{Title: "Piece-wise fits of the compute time", Columns: 3, Width: 7 * vg.Centimeter, Height: 6 * vg.Centimeter,
+			Under: "dots: measured, means of 10 runs; lines: eq. 1 from one run at each of 512, 1,024, 2,048, 4,096 and 10,240 MB"},
+		"case", "jobs", "memory [MB]", "measured [s]", "predicted [s]")
 	for k, byJobs := range f.shown {
-		p := chart.NewPanel(fitted[k].name, "memory (MB)", "compute time (s)")
+		p := fig.Panel(fitted[k].name, "memory (MB)", "compute time (s)")
 		p.LogY()
 		for i, j := range []int{0, 3, 5} {
 			jobs := jobsOf[j]
 			measured, predicted := byJobs[j][0], byJobs[j][1]
 			for m, mb := range sizes {
 				p.Cross(chart.Styles(i), chart.Exactly(mb), chart.Exactly(measured[m]))
-				fig.Rows = append(fig.Rows, []any{fitted[k].name, jobs, mb, measured[m], predicted[m]})
+				fig.Row(fitted[k].name, jobs, mb, measured[m], predicted[m])
 			}
 			p.Line(chart.Styles(i), sizes, predicted, false)
 			if k == 0 {
-				c.Key = append(c.Key, chart.Entry{Text: fmt.Sprintf("%g jobs", jobs), Style: chart.Styles(i), Line: true, Dot: true})
+				fig.Key(chart.Entry{Line: true, Dot: true}, fmt.Sprintf("%g jobs", jobs))
 			}
 		}
-		c.Panels = append(c.Panels, p)
 	}
-	fig.Chart = c
-	return fig
+	r.Figure(*fig)
 }
 
-// table is Fig. 17's colours as numbers: the error of each cell in percent, for the first reading.
-func (f *fits) table(r *suite.Report) table.Table {
+// errorTable is Fig. 17's colours as numbers: the error of each cell in percent, a column for each size.
+func errorTable(r *suite.Report, errors *report.Cube[float64], sizes []float64, t report.Table) report.Table {
 	head := []string{"case", "jobs"}
 	for _, mb := range sizes {
 		head = append(head, fmt.Sprintf("%g MB", mb))
 	}
-	t := table.Table{Name: "fig17-compute", Title: "Errors of predicted compute times in percent (Fig. 17)",
-		Note:    "Eq. 1 fitted for each number of jobs at five sizes; mean over 10 repeats, and over seeds.",
-		Columns: table.Head(head...)}
-	for c, byJobs := range f.error[0] {
-		for j, bySize := range byJobs {
-			row := []any{fitted[c].name, jobsOf[j]}
-			for _, bySeed := range bySize {
-				row = append(row, 100*estimate(r, bySeed).At)
+	t.Columns = report.Head(head...)
+	for c := range fitted {
+		for j, jobs := range jobsOf {
+			row := []any{fitted[c].name, jobs}
+			for m := range sizes {
+				row = append(row, 100*estimate(r, errors.At(c, j, m)).At)
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -209,7 +195,7 @@ const bought = 10
 // held against all.
 type data struct {
 	names []string
-	error [][][]float64 // by function, size and seed
+	error []*report.Cube[float64] // of each function, by size
 }
 
 func measuredFunctions(ctx context.Context, o *suite.Options) (*data, error) {
@@ -226,15 +212,15 @@ func measuredFunctions(ctx context.Context, o *suite.Options) (*data, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	d := &data{names: names, error: make([][][]float64, len(names))}
+	d := &data{names: names, error: make([]*report.Cube[float64], len(names))}
 	return d, o.Each(ctx, "measured functions", len(names), func(i int) (err error) {
 		d.error[i], err = errorsOf(samples[names[i]], o.Seeds, uint64(i))
 		return err
 	})
 }
 
-// errorsOf has the relative errors of a function by size and seed: a seed draws which runs the profile has.
-func errorsOf(samples []memory.Sample, seeds []uint64, function uint64) ([][]float64, error) {
+// errorsOf has the relative errors of a function by size: a seed draws which runs the profile has.
+func errorsOf(samples []memory.Sample, seeds []uint64, function uint64) (*report.Cube[float64], error) {
 	all, err := memory.Sizes(samples)
 	if err != nil {
 		return nil, err
@@ -243,8 +229,8 @@ func errorsOf(samples []memory.Sample, seeds []uint64, function uint64) ([][]flo
 	for _, s := range samples {
 		runs[s.MB] = append(runs[s.MB], s.Seconds)
 	}
-	out := make([][]float64, len(all))
-	for _, seed := range seeds {
+	out := report.NewCube[float64](len(seeds), report.Axis{Name: "size", Len: len(all)})
+	for s, seed := range seeds {
 		draws := rng.New(seed, "stepconf/data").With(function).Stream()
 		var profile []memory.Job
 		for _, mb := range measuredAt {
@@ -263,26 +249,10 @@ func errorsOf(samples []memory.Sample, seeds []uint64, function uint64) ([][]flo
 			return nil, err
 		}
 		for m, size := range all {
-			out[m] = append(out[m], math.Abs(law.Seconds(1, size.MB, 1)/size.Mean-1))
+			out.At(m)[s] = math.Abs(law.Seconds(1, size.MB, 1)/size.Mean - 1)
 		}
 	}
 	return out, nil
-}
-
-// below is the share in percent of sizes whose error is below a bound, and the largest error; by seed.
-func (d *data) below(function int, bound float64) (share, most []float64) {
-	for s := range d.error[function][0] {
-		n, worst := 0, 0.0
-		for _, bySeed := range d.error[function] {
-			x := 100 * bySeed[s]
-			if x < bound {
-				n++
-			}
-			worst = max(worst, x)
-		}
-		share, most = append(share, 100*float64(n)/float64(len(d.error[function]))), append(most, worst)
-	}
-	return share, most
 }
 
 func (d *data) report(r *suite.Report) {
@@ -290,12 +260,12 @@ func (d *data) report(r *suite.Report) {
 		r.Note("without --data: eq. 1 is not held against functions that were measured on AWS")
 		return
 	}
-	t := table.Table{Name: "fig17-measured", Title: "Errors of eq. 1 on functions measured on AWS Lambda",
+	t := report.Table{Name: "fig17-measured", Title: "Errors of eq. 1 on functions measured on AWS Lambda",
 		Note: "SLApp's six functions, 46 sizes from 128 to 3,008 MB with 100 runs each: fitted to 10 runs at each of 128, 512, 1,024, " +
 			"2,048 and 3,008 MB, which a seed draws; held against the means of all runs at every size.",
-		Columns: table.Head("function", "sizes below 4 % [%]", "largest error [%]")}
+		Columns: report.Head("function", "sizes below 4 % [%]", "largest error [%]")}
 	for f, name := range d.names {
-		share, most := d.below(f, mostError)
+		share, most := below(d.error[f], mostError)
 		t.Rows = append(t.Rows, []any{name, estimate(r, share), estimate(r, most)})
 	}
 	r.Table(t)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -28,7 +28,7 @@ type point struct{ seconds, usd float64 }
 func (w *sweep) curve(workflow, decider, seed int) []point {
 	var all []point
 	for f := range factors {
-		x := &w.all[workflow][decider][f][seed]
+		x := &w.all.At(workflow, decider, f)[seed]
 		all = append(all, point{x.seconds, x.usd})
 	}
 	slices.SortFunc(all, func(a, b point) int { return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.seconds, b.seconds)) })
@@ -55,19 +55,13 @@ func secondsAt(c []point, usd float64) (float64, bool) {
 	return c[len(c)-1].seconds, true
 }
 
-// usdAt is the cost of a curve at a time; false below its fastest point.
+// usdAt is the cost of a curve at a time, in the same way; false below its fastest point.
 func usdAt(c []point, seconds float64) (float64, bool) {
-	for i := len(c) - 1; i >= 0; i-- {
-		p := c[i]
-		switch {
-		case seconds < p.seconds && i == len(c)-1:
-			return 0, false
-		case seconds < p.seconds:
-			part := math.Log(seconds/c[i+1].seconds) / math.Log(p.seconds/c[i+1].seconds)
-			return c[i+1].usd * math.Pow(p.usd/c[i+1].usd, part), true
-		}
+	var turned []point
+	for _, p := range slices.Backward(c) {
+		turned = append(turned, point{seconds: p.usd, usd: p.seconds})
 	}
-	return c[0].usd, true
+	return secondsAt(turned, seconds)
 }
 
 // gain is the most that StepConf's curve is better than a rival's points: how many times faster at the rival's cost,
@@ -109,10 +103,10 @@ var platforms = []string{steps.AWS, steps.Knative}
 
 // reportGains has Fig. 19.
 func (w *sweep) reportGains(r *suite.Report) {
-	t := table.Table{Name: "gains", Title: "StepConf beside rivals that have a fixed number of instances (Fig. 19)",
+	t := report.Table{Name: "gains", Title: "StepConf beside rivals that have a fixed number of instances (Fig. 19)",
 		Note: "The largest over three workflows and all limits: how many times as fast at a rival's cost, how much cheaper at its " +
 			"time. 0 where the rival is nowhere slower or dearer.",
-		Columns: table.Head("platform", "rival", "times as fast", "cheaper [%]")}
+		Columns: report.Head("platform", "rival", "times as fast", "cheaper [%]")}
 	for _, platform := range platforms {
 		for _, rival := range []string{"Vanilla", "Orion", "COSE"} {
 			for i, p := range fixed {
@@ -134,22 +128,21 @@ func (w *sweep) reportGains(r *suite.Report) {
 		}
 	}
 	r.Table(t)
-	r.Figure(w.gainFigure(r))
+	w.gainFigure(r)
 }
 
 // gainFigure draws cost over time of everyone.
-func (w *sweep) gainFigure(r *suite.Report) suite.Figure {
-	fig := suite.Figure{Name: "fig19", Caption: "What time costs: mean cost over mean time of each decider, a point for each limit. Lower " +
-		"and further left is better.", Columns: table.Head("workflow", "decider", "limit / fastest", "time [s]", "cost [USD per thousand]")}
-	c := &chart.Figure{Title: "Cost and time of the deciders", Columns: len(workflows), Width: 8 * vg.Centimeter,
-		Height: 7 * vg.Centimeter, Under: fmt.Sprintf("limits from %g to %g times the fastest time; means over seeds",
-			factors[0], factors[len(factors)-1])}
+func (w *sweep) gainFigure(r *suite.Report) {
+	fig := report.NewFigure("fig19", "What time costs: mean cost over mean time of each decider, a point for each limit. Lower "+
+		"and further left is better.",
+		chart.Figure{Title: "Cost and time of the deciders", Columns: len(workflows), Width: 8 * vg.Centimeter,
+			Height: 7 * vg.Centimeter, Under: fmt.Sprintf("limits from %g to %g times the fastest time; means over seeds",
+				factors[0], factors[len(factors)-1])},
+		"workflow", "decider", "limit / fastest", "time [s]", "cost [USD per thousand]")
 	names := append(shown(), named("Vanilla", fixed[2]))
-	for i, n := range names {
-		c.Key = append(c.Key, chart.Entry{Text: n, Style: chart.Styles(i), Line: true})
-	}
+	fig.Key(chart.Entry{Line: true}, names...)
 	for k := range w.models {
-		p := chart.NewPanel(w.worlds[k].String(), "mean time (s)", "mean cost (USD per thousand)")
+		p := fig.Panel(w.worlds[k].String(), "mean time (s)", "mean cost (USD per thousand)")
 		p.LogX()
 		p.LogY()
 		for i, n := range names {
@@ -158,14 +151,12 @@ func (w *sweep) gainFigure(r *suite.Report) suite.Figure {
 				at := func(of func(*summary) float64) float64 { return w.estimate(r, k, find(w.deciders, n), f, of).At }
 				x, y = append(x, at(seconds)), append(y, at(usdPer1000))
 				p.Cross(chart.Styles(i), chart.Exactly(x[f]), chart.Exactly(y[f]))
-				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), n, factor, x[f], y[f]})
+				fig.Row(w.worlds[k].String(), n, factor, x[f], y[f])
 			}
 			p.Line(chart.Styles(i), x, y, false)
 		}
-		c.Panels = append(c.Panels, p)
 	}
-	fig.Chart = c
-	return fig
+	r.Figure(*fig)
 }
 
 // shown are the deciders of Fig. 18, in the order of their styles.
@@ -177,7 +168,7 @@ func shown() []string {
 func (w *sweep) quantilesOf(workflow, decider, factor int) (low, mid, high float64) {
 	var all []float64
 	for s := range w.seeds {
-		all = append(all, w.all[workflow][decider][factor][s].over...)
+		all = append(all, w.all.At(workflow, decider, factor)[s].over...)
 	}
 	slices.Sort(all)
 	at := func(q float64) float64 { return all[min(len(all)-1, int(q*float64(len(all))))] }
@@ -199,15 +190,14 @@ func (w *sweep) reportLimits(r *suite.Report) {
 				"limit", factor), Unit: "%", Note: "the paper: mostly below the limit"}, w.by(k, d, f, missed))
 		}
 	}
-	fig := suite.Figure{Name: "fig18", Caption: "Time of a request over its limit: median, and 5th to 95th percentile, under four limits. " +
-		"The dotted line is the limit.", Columns: table.Head("workflow", "limit / fastest", "decider", "p5", "median", "p95", "missed [%]")}
-	c := &chart.Figure{Title: "End-to-end time under four limits", Columns: 3, Width: 7.5 * vg.Centimeter, Height: 6.5 * vg.Centimeter,
-		Under: fmt.Sprintf("%d requests of each of %d seeds; bars: 5th to 95th percentile", w.requests, w.seeds)}
-	for i, name := range shown() {
-		c.Key = append(c.Key, chart.Entry{Text: name, Style: chart.Styles(i), Dot: true})
-	}
+	fig := report.NewFigure("fig18", "Time of a request over its limit: median, and 5th to 95th percentile, under four limits. "+
+		"The dotted line is the limit.",
+		chart.Figure{Title: "End-to-end time under four limits", Columns: 3, Width: 7.5 * vg.Centimeter, Height: 6.5 * vg.Centimeter,
+			Under: fmt.Sprintf("%d requests of each of %d seeds; bars: 5th to 95th percentile", w.requests, w.seeds)},
+		"workflow", "limit / fastest", "decider", "p5", "median", "p95", "missed [%]")
+	fig.Key(chart.Entry{Dot: true}, shown()...)
 	for k, m := range w.models {
-		p := chart.NewPanel(fmt.Sprintf("%s (fastest %.3g s)", w.worlds[k].String(), m.Fastest), "limit, as a factor on the fastest time",
+		p := fig.Panel(fmt.Sprintf("%s (fastest %.3g s)", w.worlds[k].String(), m.Fastest), "limit, as a factor on the fastest time",
 			"time / limit")
 		for _, factor := range four {
 			f := place(factor)
@@ -215,14 +205,12 @@ func (w *sweep) reportLimits(r *suite.Report) {
 				d := find(w.deciders, name)
 				low, mid, high := w.quantilesOf(k, d, f)
 				p.Cross(chart.Styles(i), chart.Exactly(factor+0.05*(float64(i)-2.5)), chart.Range{At: mid, Low: low, High: high})
-				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, name, low, mid, high, w.estimate(r, k, d, f, missed).At})
+				fig.Row(w.worlds[k].String(), factor, name, low, mid, high, w.estimate(r, k, d, f, missed).At)
 			}
 		}
 		p.LevelY(1)
-		c.Panels = append(c.Panels, p)
 	}
-	fig.Chart = c
-	r.Figure(fig)
+	r.Figure(*fig)
 }
 
 // alone are StepConf and what has one kind of parallelism alone (Fig. 20).
@@ -236,11 +224,8 @@ func alone() []string {
 
 // over is a decider's cost over StepConf's, by seed.
 func (w *sweep) over(workflow, decider, factor int) []float64 {
-	out, base := make([]float64, w.seeds), find(w.deciders, "StepConf")
-	for s := range out {
-		out[s] = w.all[workflow][decider][factor][s].usd / w.all[workflow][base][factor][s].usd
-	}
-	return out
+	usd := func(x *summary) float64 { return x.usd }
+	return report.Ratio(w.by(workflow, decider, factor, usd), w.by(workflow, find(w.deciders, "StepConf"), factor, usd))
 }
 
 // reportParallelism has Fig. 20: what each kind of parallelism does alone.
@@ -254,37 +239,33 @@ func (w *sweep) reportParallelism(r *suite.Report) {
 				w.over(k, d, f))
 		}
 	}
-	r.Figure(w.costFigure(r, "fig20", "Cost with one kind of parallelism alone", "Mean cost and missed limits of StepConf, of one "+
-		"process an instance (Inter) and of a fixed number of instances (Intra).", alone()))
+	w.costFigure(r)
 }
 
 // costFigure draws mean cost over the limit, and below it the share of missed limits.
-func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names []string) suite.Figure {
-	fig := suite.Figure{Name: name, Caption: caption, Columns: table.Head("workflow", "limit / fastest", "decider",
-		"cost [USD per thousand]", "low", "high", "missed [%]", "missed low", "missed high")}
-	c := &chart.Figure{Title: title, Columns: len(workflows), Width: 7.5 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
-		Under: fmt.Sprintf("means over %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests, w.seeds)}
-	for i, n := range names {
-		c.Key = append(c.Key, chart.Entry{Text: n, Style: chart.Styles(i), Line: true})
-	}
-	var below []*chart.Panel
+func (w *sweep) costFigure(r *suite.Report) {
+	fig := report.NewFigure("fig20", "Mean cost and missed limits of StepConf, of one process an instance (Inter) and of a fixed "+
+		"number of instances (Intra).", chart.Figure{Title: "Cost with one kind of parallelism alone", Columns: len(workflows),
+		Width: 7.5 * vg.Centimeter, Height: 5.5 * vg.Centimeter,
+		Under: fmt.Sprintf("means over %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests, w.seeds)},
+		"workflow", "limit / fastest", "decider", "cost [USD per thousand]", "low", "high", "missed [%]", "missed low", "missed high")
+	fig.Key(chart.Entry{Line: true}, alone()...)
+	c, below := fig.Chart, []*chart.Panel(nil)
 	for k := range w.models {
 		top := chart.NewPanel(w.worlds[k].String(), "limit / fastest time", "cost (USD per thousand)")
 		under := chart.NewPanel("", "limit / fastest time", "missed (%)")
 		top.LogX()
 		top.LogY()
 		under.LogX()
-		for i, n := range names {
+		for i, n := range alone() {
 			d := find(w.deciders, n)
-			var cost, late []table.Estimate
-			for f, factor := range factors {
-				cost = append(cost, w.estimate(r, k, d, f, usdPer1000))
-				late = append(late, w.estimate(r, k, d, f, missed))
-				x, y := cost[f], late[f]
-				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, n, x.At, x.Low, x.High, y.At, y.Low, y.High})
-			}
-			suite.Line(top, chart.Styles(i), factors, cost)
-			suite.Line(under, chart.Styles(i), factors, late)
+			var late []report.Estimate
+			fig.Band(top, chart.Styles(i), factors, func(f int) report.Estimate { return w.estimate(r, k, d, f, usdPer1000) },
+				func(f int, cost report.Estimate) []any {
+					late = append(late, w.estimate(r, k, d, f, missed))
+					return []any{w.worlds[k].String(), factors[f], n, cost, late[f]}
+				})
+			report.Line(under, chart.Styles(i), factors, late)
 		}
 		under.RangeY(0, 100)
 		c.Panels, below = append(c.Panels, top), append(below, under)
@@ -292,8 +273,7 @@ func (w *sweep) costFigure(r *suite.Report, name, title, caption string, names [
 			c.Panels, below = append(c.Panels, below...), nil
 		}
 	}
-	fig.Chart = c
-	return fig
+	r.Figure(*fig)
 }
 
 // decision is what a decision is counted with, in seconds: the bound that `stoker bench decide` holds Algorithm 1 to. A
@@ -317,32 +297,24 @@ func decisionShare(s *summary) float64 { return 100 * decision * s.decisions / s
 func (w *sweep) reportBreakdown(r *suite.Report) {
 	most := 1.0
 	d := find(w.deciders, "StepConf")
-	fig := suite.Figure{Name: "fig22", Caption: "What the time on the critical path is spent with under StepConf.",
-		Columns: table.Head("workflow", "limit / fastest", "part", "share [%]", "low", "high")}
-	c := &chart.Figure{Title: "Breakdown of the end-to-end time", Columns: len(workflows), Width: 7 * vg.Centimeter,
-		Height: 6 * vg.Centimeter, Under: fmt.Sprintf("StepConf, %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests,
-			w.seeds)}
-	for i, p := range parts {
-		c.Key = append(c.Key, chart.Entry{Text: p.name, Style: chart.Styles(i), Line: true})
-	}
+	fig := report.NewFigure("fig22", "What the time on the critical path is spent with under StepConf.",
+		chart.Figure{Title: "Breakdown of the end-to-end time", Columns: len(workflows), Width: 7 * vg.Centimeter,
+			Height: 6 * vg.Centimeter, Under: fmt.Sprintf("StepConf, %d requests of each of %d seeds; bands: 95 %% over seeds", w.requests,
+				w.seeds)}, "workflow", "limit / fastest", "part", "share [%]", "low", "high")
 	for k := range w.models {
-		panel := chart.NewPanel(w.worlds[k].String(), "limit / fastest time", "share of the time (%)")
+		panel := fig.Panel(w.worlds[k].String(), "limit / fastest time", "share of the time (%)")
 		panel.LogY()
 		for i, p := range parts {
-			var e []table.Estimate
-			for _, factor := range four {
-				x := w.estimate(r, k, d, place(factor), p.of)
-				e = append(e, x)
-				fig.Rows = append(fig.Rows, []any{w.worlds[k].String(), factor, p.name, x.At, x.Low, x.High})
+			if k == 0 {
+				fig.Key(chart.Entry{Line: true}, p.name)
 			}
-			suite.Line(panel, chart.Styles(i), four, e)
+			fig.Band(panel, chart.Styles(i), four, func(f int) report.Estimate { return w.estimate(r, k, d, place(four[f]), p.of) },
+				func(f int, e report.Estimate) []any { return []any{w.worlds[k].String(), four[f], p.name, e} })
 		}
-		c.Panels = append(c.Panels, panel)
 		measured(r, suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of decisions at 100 µs each, limit 2 ×", Unit: "%", Paper: &most,
 			Note: "the paper: below 1 %; stoker bench decide measures a decision"}, w.by(k, d, place(2), decisionShare))
 		measured(r, suite.Row{Figure: "22, " + w.worlds[k].String(), Quantity: "share of mapping, limit 2 ×", Unit: "%"},
 			w.by(k, d, place(2), mapping))
 	}
-	fig.Chart = c
-	r.Figure(fig)
+	r.Figure(*fig)
 }

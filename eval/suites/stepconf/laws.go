@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -19,6 +19,7 @@ import (
 var (
 	sizes    = []float64{512, 1024, 1769, 2048, 3072, 4096, 5120, 6144, 7168, 8192, 9216, 10240}
 	profiled = []float64{512, 1024, 2048, 4096, 10240}
+	bySize   = report.Axis{Name: "size", Len: len(sizes)}
 )
 
 // program is the benchmark that is measured in Figs. 5, 6, 16 and 17: it tests large numbers for being prime, as the
@@ -82,25 +83,26 @@ const (
 	lawRuns = 10
 )
 
-// laws are the curves of Figs. 5 and 6: seconds over memory, by curve, size and seed.
+// laws are the curves of Figs. 5 and 6: seconds over memory, by curve and size.
 type laws struct {
 	processes, ratios []float64 // the curves of Fig. 5 and of Fig. 6
-	fig5, fig6        [][][]float64
+	fig5, fig6        *report.Cube[float64]
 }
 
 func measureLaws(ctx context.Context, o *suite.Options) (*laws, error) {
 	l := &laws{processes: []float64{1, 2, 4, 6}, ratios: []float64{0, 0.5, 0.75, 1}}
-	l.fig5, l.fig6 = curves(len(l.processes), len(o.Seeds)), curves(len(l.ratios), len(o.Seeds))
+	l.fig5 = report.NewCube[float64](len(o.Seeds), report.Axis{Name: "processes", Len: len(l.processes)}, bySize)
+	l.fig6 = report.NewCube[float64](len(o.Seeds), report.Axis{Name: "share", Len: len(l.ratios)}, bySize)
 	err := o.Each(ctx, "laws", len(o.Seeds), func(s int) error {
 		key := rng.New(o.Seeds[s], "stepconf/laws")
 		for m, mb := range sizes {
 			for c, q := range l.processes {
-				l.fig5[c][m][s] = single.measured(lawJobs, mb, q, lawRuns, key.With(0))
+				l.fig5.At(c, m)[s] = single.measured(lawJobs, mb, q, lawRuns, key.With(0))
 			}
 			for c, ratio := range l.ratios {
 				p := single
 				p.share = ratio
-				l.fig6[c][m][s] = p.measured(lawJobs, mb, 1, lawRuns, key.With(1))
+				l.fig6.At(c, m)[s] = p.measured(lawJobs, mb, 1, lawRuns, key.With(1))
 			}
 		}
 		return nil
@@ -108,65 +110,40 @@ func measureLaws(ctx context.Context, o *suite.Options) (*laws, error) {
 	return l, err
 }
 
-// curves are n curves over the sizes with a value for each seed.
-func curves(n, seeds int) [][][]float64 {
-	out := make([][][]float64, n)
-	for c := range out {
-		out[c] = make([][]float64, len(sizes))
-		for m := range out[c] {
-			out[c][m] = make([]float64, seeds)
-		}
-	}
-	return out
-}
-
-// ratio is one size's time over another's, by seed.
-func ratio(curve [][]float64, over, under int) []float64 {
-	out := make([]float64, len(curve[over]))
-	for s := range out {
-		out[s] = curve[over][s] / curve[under][s]
-	}
-	return out
-}
-
 // oneCore is the index of the size that gives one core.
 const oneCore = 2
 
-func (l *laws) report(r *suite.Report) {
-	last := len(sizes) - 1
-	one := 1.0
-	measured(r, suite.Row{Figure: "5", Quantity: "one process: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
-		Note: "a flat line in the paper"}, ratio(l.fig5[0], last, oneCore))
-	measured(r, suite.Row{Figure: "5", Quantity: "six processes: seconds with 10,240 MB over 1,769 MB", Unit: "1"},
-		ratio(l.fig5[3], last, oneCore))
-	measured(r, suite.Row{Figure: "6", Quantity: "no multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
-		Note: "a flat line in the paper"}, ratio(l.fig6[0], last, oneCore))
-	measured(r, suite.Row{Figure: "6", Quantity: "all multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1",
-		Note: "in proportion to memory it is 0.173"}, ratio(l.fig6[3], last, oneCore))
-	r.Figure(lawFigure(r, "fig5", "Code of one core: seconds of an instance over its memory, by processes. Beyond 1,769 MB only more "+
-		"processes help.", "processes", l.processes, l.fig5))
-	r.Figure(lawFigure(r, "fig6", "One process: seconds of an instance over its memory, by the share of its jobs that use all "+
-		"cores.", "share of multi-core jobs", l.ratios, l.fig6))
+// largest is the time of a curve with 10,240 MB over that with one core, by seed.
+func largest(curves *report.Cube[float64], curve int) []float64 {
+	return report.Ratio(curves.At(curve, len(sizes)-1), curves.At(curve, oneCore))
 }
 
-func lawFigure(r *suite.Report, name, caption, what string, values []float64, curves [][][]float64) suite.Figure {
-	fig := suite.Figure{Name: name, Caption: caption, Columns: table.Head(what, "memory [MB]", "time [s]", "low [s]", "high [s]")}
-	p := chart.NewPanel("", "memory (MB)", "time of an instance (s)")
-	p.LogY()
-	c := &chart.Figure{Title: "Time over memory", Panels: []*chart.Panel{p}, Columns: 1, Width: 11 * vg.Centimeter,
+func (l *laws) report(r *suite.Report) {
+	one := 1.0
+	measured(r, suite.Row{Figure: "5", Quantity: "one process: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
+		Note: "a flat line in the paper"}, largest(l.fig5, 0))
+	measured(r, suite.Row{Figure: "5", Quantity: "six processes: seconds with 10,240 MB over 1,769 MB", Unit: "1"}, largest(l.fig5, 3))
+	measured(r, suite.Row{Figure: "6", Quantity: "no multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1", Paper: &one,
+		Note: "a flat line in the paper"}, largest(l.fig6, 0))
+	measured(r, suite.Row{Figure: "6", Quantity: "all multi-core code: seconds with 10,240 MB over 1,769 MB", Unit: "1",
+		Note: "in proportion to memory it is 0.173"}, largest(l.fig6, 3))
+	lawFigure(r, "fig5", "Code of one core: seconds of an instance over its memory, by processes. Beyond 1,769 MB only more "+
+		"processes help.", "processes", l.processes, l.fig5)
+	lawFigure(r, "fig6", "One process: seconds of an instance over its memory, by the share of its jobs that use all "+
+		"cores.", "share of multi-core jobs", l.ratios, l.fig6)
+}
+
+func lawFigure(r *suite.Report, name, caption, what string, values []float64, curves *report.Cube[float64]) {
+	fig := report.NewFigure(name, caption, chart.Figure{Title: "Time over memory", Columns: 1, Width: 11 * vg.Centimeter,
 		Height: 7.5 * vg.Centimeter, Under: fmt.Sprintf("%d jobs, means of %d runs; bands: 95 %% over seeds; dotted: one core", lawJobs,
-			lawRuns)}
+			lawRuns)}, what, "memory [MB]", "time [s]", "low [s]", "high [s]")
+	p := fig.Panel("", "memory (MB)", "time of an instance (s)")
+	p.LogY()
 	for i, v := range values {
-		var e []table.Estimate
-		for m, mb := range sizes {
-			x := estimate(r, curves[i][m])
-			e = append(e, x)
-			fig.Rows = append(fig.Rows, []any{v, mb, x.At, x.Low, x.High})
-		}
-		suite.Line(p, chart.Styles(i), sizes, e)
-		c.Key = append(c.Key, chart.Entry{Text: fmt.Sprintf("%s: %g", what, v), Style: chart.Styles(i), Line: true})
+		fig.Key(chart.Entry{Line: true}, fmt.Sprintf("%s: %g", what, v))
+		fig.Band(p, chart.Styles(i), sizes, func(m int) report.Estimate { return estimate(r, curves.At(i, m)) },
+			func(m int, e report.Estimate) []any { return []any{v, sizes[m], e} })
 	}
 	p.LevelX(memory.SingleCore)
-	fig.Chart = c
-	return fig
+	r.Figure(*fig)
 }

@@ -3,13 +3,14 @@ package stepconf
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -33,8 +34,8 @@ var limits = []struct {
 
 // mapped has mapping delays and times of single steps.
 type mapped struct {
-	fig3 [][][][]float64 // mean mapping delay in seconds by limit, duration, instances and seed
-	fig4 [][][]float64   // mean time by size, instances and seed
+	fig3 *report.Cube[float64] // mean mapping delay in seconds by limit, duration and instances
+	fig4 *report.Cube[float64] // mean time by size and instances
 }
 
 // lab is a workflow of one step on AWS, with its own limit.
@@ -47,16 +48,11 @@ func lab(s steps.StepConfig, together int) (*steps.Model, error) {
 }
 
 func measureMapping(ctx context.Context, o *suite.Options, runs int) (*mapped, error) {
-	g := &mapped{}
-	for range limits {
-		var byDuration [][][]float64
-		for range durations {
-			byDuration = append(byDuration, values(len(instances), len(o.Seeds)))
-		}
-		g.fig3 = append(g.fig3, byDuration)
-	}
-	for range fig4Sizes {
-		g.fig4 = append(g.fig4, values(len(instances), len(o.Seeds)))
+	of := report.Axis{Name: "instances", Len: len(instances)}
+	g := &mapped{
+		fig3: report.NewCube[float64](len(o.Seeds), report.Axis{Name: "limit", Len: len(limits)},
+			report.Axis{Name: "duration", Len: len(durations)}, of),
+		fig4: report.NewCube[float64](len(o.Seeds), report.Axis{Name: "size", Len: len(fig4Sizes)}, of),
 	}
 	return g, o.Each(ctx, "mapping", len(instances), func(i int) error {
 		var p steps.Player
@@ -73,7 +69,7 @@ func measureMapping(ctx context.Context, o *suite.Options, runs int) (*mapped, e
 				for s, seed := range o.Seeds {
 					for run := range runs {
 						x := p.Measure(m, 0, option, 0, rng.New(seed, "stepconf/fig3").With(uint64(run)))
-						g.fig3[l][d][i][s] += x.Mapping / float64(runs)
+						g.fig3.At(l, d, i)[s] += x.Mapping / float64(runs)
 					}
 				}
 			}
@@ -89,7 +85,7 @@ func measureMapping(ctx context.Context, o *suite.Options, runs int) (*mapped, e
 			}
 			for s, seed := range o.Seeds {
 				for run := range runs {
-					g.fig4[k][i][s] += p.Measure(m, 0, option, 0, rng.New(seed, "stepconf/fig4").With(uint64(run))).Seconds / float64(runs)
+					g.fig4.At(k, i)[s] += p.Measure(m, 0, option, 0, rng.New(seed, "stepconf/fig4").With(uint64(run))).Seconds / float64(runs)
 				}
 			}
 		}
@@ -97,28 +93,12 @@ func measureMapping(ctx context.Context, o *suite.Options, runs int) (*mapped, e
 	})
 }
 
-// values are n values for each seed.
-func values(n, seeds int) [][]float64 {
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = make([]float64, seeds)
-	}
-	return out
-}
-
 // at is the index of a number of instances.
-func at(n int) int {
-	for i, k := range instances {
-		if k == n {
-			return i
-		}
-	}
-	return -1
-}
+func at(n int) int { return slices.Index(instances, n) }
 
 // knee is how much longer the mapping of 60 instances takes than that of 30, by seed.
 func (g *mapped) knee(limit, duration int) []float64 {
-	return ratio(g.fig3[limit][duration], at(60), at(30))
+	return report.Ratio(g.fig3.At(limit, duration, at(60)), g.fig3.At(limit, duration, at(30)))
 }
 
 func (g *mapped) report(r *suite.Report) {
@@ -131,80 +111,59 @@ func (g *mapped) report(r *suite.Report) {
 				limit.name), Unit: "1", Note: "the paper: small below 30, rising rapidly above 40"}, g.knee(l, d))
 		}
 	}
-	r.Figure(g.figure3(r))
-	r.Figure(g.figure4(r))
+	g.figure3(r)
+	g.figure4(r)
 }
 
-func (g *mapped) figure3(r *suite.Report) suite.Figure {
-	fig := suite.Figure{Name: "fig3", Caption: "Mean mapping delay of a step over its instances, with and without the limit of 40 that run " +
+func (g *mapped) figure3(r *suite.Report) {
+	fig := report.NewFigure("fig3", "Mean mapping delay of a step over its instances, with and without the limit of 40 that run "+
 		"together. Without it the delay rises along the stairs of the cold starts and has no knee.",
-		Columns: table.Head("limit", "duration [s]", "instances", "mapping [s]", "low", "high")}
-	p := chart.NewPanel("", "instances of the step (p)", "mapping delay (s)")
-	c := &chart.Figure{Title: "Mapping delay", Panels: []*chart.Panel{p}, Columns: 1, Width: 13 * vg.Centimeter,
-		Height: 8 * vg.Centimeter, Under: "cold starts begin 15 ms apart; dotted: 40 instances; bands: 95 % over seeds"}
-	n := 0
+		chart.Figure{Title: "Mapping delay", Columns: 1, Width: 13 * vg.Centimeter, Height: 8 * vg.Centimeter,
+			Under: "cold starts begin 15 ms apart; dotted: 40 instances; bands: 95 % over seeds"},
+		"limit", "duration [s]", "instances", "mapping [s]", "low", "high")
+	p := fig.Panel("", "instances of the step (p)", "mapping delay (s)")
 	for l, limit := range limits {
 		for d, duration := range durations {
 			if l == 1 && d > 0 {
 				continue // without the limit the delay does not depend on the duration
 			}
-			e := g.line(r, g.fig3[l][d])
-			for i, x := range e {
-				fig.Rows = append(fig.Rows, []any{limit.name, duration, instances[i], x.At, x.Low, x.High})
-			}
 			text := fmt.Sprintf("%s, %g s each", limit.name, duration)
 			if l == 1 {
 				text = limit.name + ", any duration"
 			}
-			suite.Line(p, chart.Styles(n), floats(instances), e)
-			c.Key = append(c.Key, chart.Entry{Text: text, Style: chart.Styles(n), Line: true})
-			n++
+			fig.Band(p, chart.Styles(len(fig.Chart.Key)), floats(instances),
+				func(i int) report.Estimate { return estimate(r, g.fig3.At(l, d, i)) },
+				func(i int, e report.Estimate) []any { return []any{limit.name, duration, instances[i], e} })
+			fig.Key(chart.Entry{Line: true}, text)
 		}
 	}
 	var formula []float64
 	for _, k := range instances {
 		formula = append(formula, steps.Mapping(k, 0))
-		fig.Rows = append(fig.Rows, []any{"formula", "", k, steps.Mapping(k, 0), "", ""})
+		fig.Row("formula", "", k, steps.Mapping(k, 0), "", "")
 	}
 	p.Line(chart.Bound(), floats(instances), formula, false)
-	c.Key = append(c.Key, chart.Entry{Text: "mapping: formula", Style: chart.Bound(), Line: true})
+	fig.Chart.Key = append(fig.Chart.Key, chart.Entry{Text: "mapping: formula", Style: chart.Bound(), Line: true})
 	p.LevelX(40)
-	fig.Chart = c
-	return fig
+	r.Figure(*fig)
 }
 
-func (g *mapped) figure4(r *suite.Report) suite.Figure {
-	fig := suite.Figure{Name: "fig4", Caption: "Mean time of a step of 240 tasks over its instances, by their memory: from 40 on more " +
-		"instances do not help.", Columns: table.Head("memory [MB]", "instances", "time [s]", "low", "high")}
-	p := chart.NewPanel("", "instances of the step (p)", "time of the step (s)")
+func (g *mapped) figure4(r *suite.Report) {
+	fig := report.NewFigure("fig4", "Mean time of a step of 240 tasks over its instances, by their memory: from 40 on more "+
+		"instances do not help.", chart.Figure{Title: "Time of a step", Columns: 1, Width: 11 * vg.Centimeter,
+		Height: 7.5 * vg.Centimeter, Under: "a task takes 1 s with one core; at most 40 instances together; bands: 95 % over seeds"},
+		"memory [MB]", "instances", "time [s]", "low", "high")
+	p := fig.Panel("", "instances of the step (p)", "time of the step (s)")
 	p.LogY()
-	c := &chart.Figure{Title: "Time of a step", Panels: []*chart.Panel{p}, Columns: 1, Width: 11 * vg.Centimeter,
-		Height: 7.5 * vg.Centimeter, Under: "a task takes 1 s with one core; at most 40 instances together; bands: 95 % over seeds"}
 	for k, mb := range fig4Sizes {
-		e := g.line(r, g.fig4[k])
-		for i, x := range e {
-			fig.Rows = append(fig.Rows, []any{mb, instances[i], x.At, x.Low, x.High})
-		}
-		suite.Line(p, chart.Styles(k), floats(instances), e)
-		c.Key = append(c.Key, chart.Entry{Text: fmt.Sprintf("%d MB", mb), Style: chart.Styles(k), Line: true})
+		fig.Key(chart.Entry{Line: true}, fmt.Sprintf("%d MB", mb))
+		fig.Band(p, chart.Styles(k), floats(instances), func(i int) report.Estimate { return estimate(r, g.fig4.At(k, i)) },
+			func(i int, e report.Estimate) []any { return []any{mb, instances[i], e} })
 	}
 	p.LevelX(40)
-	fig.Chart = c
-	return fig
-}
-
-func (g *mapped) line(r *suite.Report, byInstances [][]float64) []table.Estimate {
-	var out []table.Estimate
-	for _, bySeed := range byInstances {
-		out = append(out, estimate(r, bySeed))
-	}
-	return out
+	r.Figure(*fig)
 }
 
 func floats(n []int) []float64 {
-	out := make([]float64, len(n))
-	for i, k := range n {
-		out[i] = float64(k)
-	}
-	return out
+	return report.Each(len(n), func(i int) float64 { return float64(n[i]) })
 }

@@ -10,8 +10,8 @@ import (
 	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -94,12 +94,12 @@ func edges(m *steps.Model) (next [][]int, into []int) {
 	return next, into
 }
 
-// planned are offline plans beside the Oracle's: how much dearer in percent, by workflow, decider, limit of four and
-// seed. The paper's workflows are the same for every seed; a seed draws some workflows more.
+// planned are offline plans beside the Oracle's: how much dearer in percent, by workflow, decider and limit of four. The
+// paper's workflows are the same for every seed; a seed draws some workflows more.
 type planned struct {
 	workflows []string
 	deciders  []string
-	over      [][][][]float64
+	over      *report.Cube[float64]
 	late      []int // plans of a decider later than the limit
 }
 
@@ -112,17 +112,8 @@ const generated = 10
 func planOffline(ctx context.Context, o *suite.Options) (*planned, error) {
 	p := &planned{workflows: append(append([]string{}, workflows...), "generated"), deciders: []string{"StepConf", "replan"},
 		late: make([]int, 2)}
-	for range p.workflows {
-		var byDecider [][][]float64
-		for range p.deciders {
-			byLimit := make([][]float64, len(four))
-			for f := range byLimit {
-				byLimit[f] = make([]float64, len(o.Seeds))
-			}
-			byDecider = append(byDecider, byLimit)
-		}
-		p.over = append(p.over, byDecider)
-	}
+	p.over = report.NewCube[float64](len(o.Seeds), report.Axis{Name: "workflow", Len: len(p.workflows)},
+		report.Axis{Name: "decider", Len: len(p.deciders)}, report.Axis{Name: "limit", Len: len(four)})
 	late := make([][2]int, len(o.Seeds)+1)
 	err := o.Each(ctx, "offline plans", len(o.Seeds)+1, func(s int) error {
 		if s == len(o.Seeds) {
@@ -149,8 +140,8 @@ func (p *planned) published(late *[2]int) error {
 		}
 		for d := range p.deciders {
 			for f := range four {
-				for s := range p.over[k][d][f] {
-					p.over[k][d][f][s] = over[d][f]
+				for s := range p.over.Seeds() {
+					p.over.At(k, d, f)[s] = over[d][f]
 				}
 			}
 		}
@@ -175,7 +166,7 @@ func (p *planned) drawn(s int, seed uint64, late *[2]int) error {
 		}
 		for d := range p.deciders {
 			for f := range four {
-				p.over[len(workflows)][d][f][s] += over[d][f] / generated
+				p.over.At(len(workflows), d, f)[s] += over[d][f] / generated
 			}
 		}
 	}
@@ -213,9 +204,9 @@ func (p *planned) beside(m *steps.Model, late *[2]int) ([][]float64, error) {
 
 // mean is the mean over the limits, by seed.
 func (p *planned) mean(workflow, decider int) []float64 {
-	out := make([]float64, len(p.over[workflow][decider][0]))
-	for _, bySeed := range p.over[workflow][decider] {
-		for s, x := range bySeed {
+	out := make([]float64, p.over.Seeds())
+	for f := range four {
+		for s, x := range p.over.At(workflow, decider, f) {
 			out[s] += x / float64(len(four))
 		}
 	}
@@ -223,33 +214,29 @@ func (p *planned) mean(workflow, decider int) []float64 {
 }
 
 func (p *planned) report(r *suite.Report) {
-	fig := suite.Figure{Name: "fig21", Caption: "How much dearer than the exact optimum plans are where every step takes its predicted " +
-		"time.", Columns: table.Head("workflow", "decider", "limit / fastest", "over the optimum [%]", "low", "high")}
-	c := &chart.Figure{Title: "Offline plans beside the exact optimum", Columns: len(p.workflows), Width: 6 * vg.Centimeter,
-		Height: 6 * vg.Centimeter, Under: fmt.Sprintf("generated: %d workflows of each seed; rings: the paper's mean", generated)}
+	fig := report.NewFigure("fig21", "How much dearer than the exact optimum plans are where every step takes its predicted time.",
+		chart.Figure{Title: "Offline plans beside the exact optimum", Columns: len(p.workflows), Width: 6 * vg.Centimeter,
+			Height: 6 * vg.Centimeter, Under: fmt.Sprintf("generated: %d workflows of each seed; rings: the paper's mean", generated)},
+		"workflow", "decider", "limit / fastest", "over the optimum [%]", "low", "high")
+	fig.Key(chart.Entry{Dot: true}, p.deciders...)
 	for k, name := range p.workflows {
-		panel := chart.NewPanel(name, "limit / fastest time", "over the optimum (%)")
+		panel := fig.Panel(name, "limit / fastest time", "over the optimum (%)")
 		for d, who := range p.deciders {
 			row := suite.Row{Figure: "21, " + name, Quantity: who + ", offline: cost over the Oracle's", Unit: "%"}
 			if x, ok := paperOver[name]; ok && d == 0 {
 				row.Paper = &x
-				panel.Cross(suite.Ring(chart.Styles(0)), chart.Exactly(1.75), chart.Exactly(x))
+				panel.Cross(report.Ring(chart.Styles(0)), chart.Exactly(1.75), chart.Exactly(x))
 			}
 			measured(r, row, p.mean(k, d))
 			for f, factor := range four {
-				e := estimate(r, p.over[k][d][f])
-				panel.Cross(chart.Styles(d), chart.Exactly(factor), chart.Range{At: e.At, Low: e.Low, High: e.High})
-				fig.Rows = append(fig.Rows, []any{name, who, factor, e.At, e.Low, e.High})
+				e := estimate(r, p.over.At(k, d, f))
+				panel.Cross(chart.Styles(d), chart.Exactly(factor), chart.Range(e))
+				fig.Row(name, who, factor, e)
 			}
 		}
 		panel.RangeY(0, 1)
-		c.Panels = append(c.Panels, panel)
 	}
-	for d, who := range p.deciders {
-		c.Key = append(c.Key, chart.Entry{Text: who, Style: chart.Styles(d), Dot: true})
-	}
-	fig.Chart = c
-	r.Figure(fig)
+	r.Figure(*fig)
 	r.Note("Fig. 21: plans later than the limit by their own predictions: StepConf %d, replan %d of %d", p.late[0], p.late[1],
-		len(four)*(len(workflows)+generated*len(p.over[0][0][0])))
+		len(four)*(len(workflows)+generated*p.over.Seeds()))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -28,8 +28,8 @@ var ways = []struct {
 // warmed are quantities of requests that StepConf decides, with and without prewarming.
 type warmed struct {
 	worlds []world
-	// scores by world, way, quantity and seed.
-	scores [][][][]float64
+	// scores by world, way and quantity.
+	scores *report.Cube[float64]
 }
 
 // quantities of Fig. 23, with their factors.
@@ -41,7 +41,9 @@ var quantities = []struct {
 	{"prewarm_cost", "of it prewarming", 1000}, {"prewarmed", "prewarmed instances", 1}}
 
 func measurePrewarming(ctx context.Context, o *suite.Options, n size) (*warmed, error) {
-	g, requests := &warmed{worlds: n.worlds, scores: make([][][][]float64, len(n.worlds))}, n.requests
+	requests, g := n.requests, &warmed{worlds: n.worlds, scores: report.NewCube[float64](len(o.Seeds),
+		report.Axis{Name: "workflow", Len: len(n.worlds)}, report.Axis{Name: "prewarming", Len: len(ways)},
+		report.Axis{Name: "quantity", Len: len(quantities)})}
 	var seeds []uint64 // of the episodes: a request each
 	for _, s := range o.Seeds {
 		for i := range requests {
@@ -49,7 +51,7 @@ func measurePrewarming(ctx context.Context, o *suite.Options, n size) (*warmed, 
 		}
 	}
 	for k, x := range g.worlds {
-		for _, way := range ways {
+		for i, way := range ways {
 			c := steps.DefaultEnv()
 			c.Workflow, c.Platform, c.SLO, c.Prewarm = x.workflow, x.platform, []float64{2, 2}, way.prewarm
 			if way.free {
@@ -66,42 +68,36 @@ func measurePrewarming(ctx context.Context, o *suite.Options, n size) (*warmed, 
 			if err != nil {
 				return nil, err
 			}
-			byQuantity, err := g.read(played, len(o.Seeds), requests)
-			if err != nil {
+			if err := read(g.scores.Select(k).Select(i), played, requests); err != nil {
 				return nil, err
 			}
-			g.scores[k] = append(g.scores[k], byQuantity)
 		}
 	}
 	return g, nil
 }
 
-// read has the mean of each quantity by seed.
-func (g *warmed) read(p *eval.Played, seeds, requests int) ([][]float64, error) {
-	var out [][]float64
-	for _, q := range quantities {
+// read takes the mean of each quantity by seed.
+func read(to *report.Cube[float64], p *eval.Played, requests int) error {
+	for k, q := range quantities {
 		all, err := p.Scores(0, eval.Metric{Name: q.name})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		bySeed := make([]float64, seeds)
 		for i, x := range all[0] {
-			bySeed[i/requests] += q.factor * x / float64(requests)
+			to.At(k)[i/requests] += q.factor * x / float64(requests)
 		}
-		out = append(out, bySeed)
 	}
-	return out, nil
+	return nil
 }
 
 // fall is by how much mapping's share is lower with prewarming, as a share of it in percent, and by how much requests are
 // dearer in percent; by seed.
 func (g *warmed) fall(world, way int) (mapping, dearer []float64) {
-	without, with := g.scores[world][0], g.scores[world][way]
-	for s := range without[0] {
-		mapping = append(mapping, 100*(1-with[0][s]/without[0][s]))
-		dearer = append(dearer, 100*(with[2][s]/without[2][s]-1))
+	without, with := g.scores.Select(world).Select(0), g.scores.Select(world).Select(way)
+	for s := range without.Seeds() {
+		mapping = append(mapping, 100*(1-with.At(0)[s]/without.At(0)[s]))
 	}
-	return mapping, dearer
+	return mapping, report.Change(with.At(2), without.At(2))
 }
 
 func (g *warmed) report(r *suite.Report) {
@@ -109,26 +105,28 @@ func (g *warmed) report(r *suite.Report) {
 	for _, q := range quantities {
 		head = append(head, q.head)
 	}
-	t := table.Table{Name: "prewarming", Title: "Prewarming (Fig. 23)", Note: "StepConf, limits of twice the fastest time, every request " +
+	t := report.Table{Name: "prewarming", Title: "Prewarming (Fig. 23)", Note: "StepConf, limits of twice the fastest time, every request " +
 		"alone on a cold platform. Costs in USD per thousand requests; the whole step is billed, mapping included, as printed.",
-		Columns: table.Head(head...)}
-	fig := suite.Figure{Name: "fig23", Caption: "Share of the steps' time that passes until their last instances have started, and what " +
-		"a request costs, without and with prewarming.", Columns: table.Head("workflow", "prewarming", "mapping [%]", "low", "high",
-		"cost [USD per thousand]", "cost low", "cost high")}
-	top := chart.NewPanel("", "", "mapping (% of the time)")
-	under := chart.NewPanel("", "1 to 3: ml, vp, dag on AWS; 4 to 6: on Knative", "cost over that without")
+		Columns: report.Head(head...)}
+	fig := report.NewFigure("fig23", "Share of the steps' time that passes until their last instances have started, and what "+
+		"a request costs, without and with prewarming.", chart.Figure{Title: "Mapping without and with prewarming", Columns: 1,
+		Width: 13 * vg.Centimeter, Height: 5.5 * vg.Centimeter, Under: fmt.Sprintf("StepConf, limit 2 ×, %d seeds; intervals: 95 %% over "+
+			"seeds", g.scores.Seeds())}, "workflow", "prewarming", "mapping [%]", "low", "high", "cost [USD per thousand]", "cost low",
+		"cost high")
+	top := fig.Panel("", "", "mapping (% of the time)")
+	under := fig.Panel("", "1 to 3: ml, vp, dag on AWS; 4 to 6: on Knative", "cost over that without")
 	for k, x := range g.worlds {
 		name := x.String()
 		for i, way := range ways {
 			row := []any{name, way.name}
 			for q := range quantities {
-				row = append(row, estimate(r, g.scores[k][i][q]))
+				row = append(row, estimate(r, g.scores.At(k, i, q)))
 			}
 			t.Rows = append(t.Rows, row)
-			share, cost := estimate(r, g.scores[k][i][0]), estimate(r, g.scores[k][i][2])
-			fig.Rows = append(fig.Rows, []any{name, way.name, share.At, share.Low, share.High, cost.At, cost.Low, cost.High})
+			share := estimate(r, g.scores.At(k, i, 0))
+			fig.Row(name, way.name, share, estimate(r, g.scores.At(k, i, 2)))
 			at := chart.Exactly(float64(k+1) + 0.15*float64(i-1))
-			top.Cross(chart.Styles(i), at, chart.Range{At: share.At, Low: share.Low, High: share.High})
+			top.Cross(chart.Styles(i), at, chart.Range(share))
 			_, dearer := g.fall(k, i)
 			e := estimate(r, dearer)
 			under.Cross(chart.Styles(i), at, chart.Range{At: 1 + e.At/100, Low: 1 + e.Low/100, High: 1 + e.High/100})
@@ -141,18 +139,14 @@ func (g *warmed) report(r *suite.Report) {
 			}
 		}
 	}
-	for _, p := range []*chart.Panel{top, under} {
+	for _, p := range fig.Chart.Panels {
 		p.RangeX(0.5, float64(len(g.worlds))+0.5)
 		p.WholeX()
 	}
 	top.RangeY(0, 1)
-	c := &chart.Figure{Title: "Mapping without and with prewarming", Panels: []*chart.Panel{top, under}, Columns: 1,
-		Width: 13 * vg.Centimeter, Height: 5.5 * vg.Centimeter, Under: fmt.Sprintf("StepConf, limit 2 ×, %d seeds; intervals: 95 %% over "+
-			"seeds", len(g.scores[0][0][0]))}
-	for i, way := range ways {
-		c.Key = append(c.Key, chart.Entry{Text: way.name, Style: chart.Styles(i), Dot: true})
+	for _, way := range ways {
+		fig.Key(chart.Entry{Dot: true}, way.name)
 	}
-	fig.Chart = c
-	r.Figure(fig)
+	r.Figure(*fig)
 	r.Table(t)
 }

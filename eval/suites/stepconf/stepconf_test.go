@@ -61,7 +61,7 @@ func TestData(t *testing.T) {
 	}
 	within := 0
 	for f := range d.names {
-		if _, most := d.below(f, mostError); most[0] < allError {
+		if _, most := below(d.error[f], mostError); most[0] < allError {
 			within++
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 )
 
 const paper = "StepConf: joint optimization of parallelism and resource configuration for serverless function steps"
@@ -163,19 +163,19 @@ func kneeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 
 func stallFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for k, mb := range fig4Sizes {
-		x := estimate(e.r, ratio(e.mapped.fig4[k], at(60), at(40)))
+		x := estimate(e.r, report.Ratio(e.mapped.fig4.At(k, at(60)), e.mapped.fig4.At(k, at(40))))
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%s with %d MB", x, mb), Verdict: rule(x)})
 	}
 	return out
 }
 
 func flatFound(e *evidence, rule suite.Rule) []suite.Finding {
-	x := estimate(e.r, ratio(e.laws.fig5[0], len(sizes)-1, oneCore))
+	x := estimate(e.r, largest(e.laws.fig5, 0))
 	return []suite.Finding{{Text: fmt.Sprintf("one process takes %s times as long with 10,240 MB as with 1,769", x), Verdict: rule(x)}}
 }
 
 func fallsFound(e *evidence, rule suite.Rule) []suite.Finding {
-	x := estimate(e.r, ratio(e.laws.fig5[3], len(sizes)-1, oneCore))
+	x := estimate(e.r, largest(e.laws.fig5, 3))
 	return []suite.Finding{{Text: fmt.Sprintf(", six processes %s times", x), Verdict: rule(x)}}
 }
 
@@ -183,7 +183,7 @@ func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, i := range tails {
 		t, x := moves[i], e.whole.tail(i)
 		out = append(out, suite.Finding{Text: fmt.Sprintf("%.1f for %d × %g MB", x, t.Objects, t.MB),
-			Verdict: rule(table.Estimate{At: x, Low: x, High: x})})
+			Verdict: rule(report.Estimate{At: x, Low: x, High: x})})
 	}
 	return out
 }
@@ -195,18 +195,18 @@ func errorsFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 			Verdict: suite.All(suite.Over(50)(s), suite.Under(allError)(m)), Reading: reading})
 	}
 	for k, reading := range readings {
-		share, most := e.fits.below(k, mostError)
+		share, most := below(e.fits.error.Select(k), mostError)
 		add("computation, "+reading.name, reading.name, share, most)
 	}
 	for k, way := range whole {
-		share, most := e.whole.below(k, mostError)
+		share, most := below(e.whole.error.Select(k), mostError)
 		add("whole steps, "+way.name, way.name, share, most)
 	}
 	if e.data == nil {
 		return out
 	}
 	for f, name := range e.data.names {
-		share, most := e.data.below(f, mostError)
+		share, most := below(e.data.error[f], mostError)
 		add("computation on AWS, "+name, "measured on AWS", share, most)
 	}
 	return out
@@ -297,7 +297,7 @@ func optimumFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 
 func decisionsFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	w := e.sweep
-	var most table.Estimate
+	var most report.Estimate
 	for k := range w.worlds {
 		for f := range factors {
 			x := w.estimate(e.r, k, find(w.deciders, "StepConf"), f, decisionShare)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/envs/steps"
-	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -38,21 +38,9 @@ func everyone() []decider {
 				c.Instances = p
 				return rules.NewVanilla(c)
 			}},
-			decider{named("Orion", p), func() (steps.Decider, error) {
-				c := rules.DefaultOrion()
-				c.Instances = p
-				return rules.NewOrion(c)
-			}},
-			decider{named("COSE", p), func() (steps.Decider, error) {
-				c := rules.DefaultCOSE()
-				c.Instances = p
-				return rules.NewCOSE(c)
-			}},
-			decider{named("StepConf-Intra", p), func() (steps.Decider, error) {
-				c := rules.DefaultIntra()
-				c.Instances = p
-				return rules.NewStepConf(c)
-			}})
+			decider{named("Orion", p), func() (steps.Decider, error) { c := rules.DefaultOrion(); c.Instances = p; return rules.NewOrion(c) }},
+			decider{named("COSE", p), func() (steps.Decider, error) { c := rules.DefaultCOSE(); c.Instances = p; return rules.NewCOSE(c) }},
+			decider{named("StepConf-Intra", p), func() (steps.Decider, error) { c := rules.DefaultIntra(); c.Instances = p; return rules.NewStepConf(c) }})
 	}
 	return all
 }
@@ -62,12 +50,7 @@ func named(name string, instances int) string { return fmt.Sprintf("%s, p = %d",
 
 // find is the place of a decider in everyone.
 func find(all []decider, name string) int {
-	for i, d := range all {
-		if d.name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(all, func(d decider) bool { return d.name == name })
 }
 
 // workflows are the paper's three.
@@ -97,8 +80,8 @@ type sweep struct {
 	deciders []decider
 	requests int // of each seed
 	seeds    int
-	// all by workflow, decider, factor and seed.
-	all [][][][]summary
+	// all by workflow, decider and factor.
+	all *report.Cube[summary]
 }
 
 // summary is what some requests came to.
@@ -121,22 +104,12 @@ func playAll(ctx context.Context, o *suite.Options, n size) (*sweep, error) {
 		}
 		w.models = append(w.models, m)
 	}
-	type job struct{ workflow, decider int }
-	var jobs []job
-	for k := range w.models {
-		w.all = append(w.all, make([][][]summary, len(w.deciders)))
-		for d := range w.deciders {
-			w.all[k][d] = make([][]summary, len(factors))
-			for f := range factors {
-				w.all[k][d][f] = make([]summary, len(o.Seeds))
-			}
-			jobs = append(jobs, job{workflow: k, decider: d})
-		}
-	}
-	// A job is a decider on a workflow: what it works out for the workflow serves all limits.
-	return w, o.Each(ctx, "requests", len(jobs), func(i int) error {
-		j := jobs[i]
-		d, err := w.deciders[j.decider].new()
+	w.all = report.NewCube[summary](w.seeds, report.Axis{Name: "workflow", Len: len(w.models)},
+		report.Axis{Name: "decider", Len: len(w.deciders)}, report.Axis{Name: "limit", Len: len(factors)})
+	// A part is a decider on a workflow: what it works out for the workflow serves all limits.
+	return w, o.Each(ctx, "requests", len(w.models)*len(w.deciders), func(i int) error {
+		workflow, decider := i/len(w.deciders), i%len(w.deciders)
+		d, err := w.deciders[decider].new()
 		if err != nil {
 			return err
 		}
@@ -146,8 +119,8 @@ func playAll(ctx context.Context, o *suite.Options, n size) (*sweep, error) {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				w.all[j.workflow][j.decider][f][s] = requestsOf(&p, w.models[j.workflow], d, factor,
-					rng.New(seed, "stepconf/requests").With(uint64(slices.Index(workflows, w.worlds[j.workflow].workflow))), n.requests)
+				w.all.At(workflow, decider, f)[s] = requestsOf(&p, w.models[workflow], d, factor,
+					rng.New(seed, "stepconf/requests").With(uint64(slices.Index(workflows, w.worlds[workflow].workflow))), n.requests)
 			}
 		}
 		return nil
@@ -186,32 +159,28 @@ func requestsOf(p *steps.Player, m *steps.Model, d steps.Decider, factor float64
 
 // by has a quantity by seed, of a workflow, decider and factor.
 func (w *sweep) by(workflow, decider, factor int, of func(*summary) float64) []float64 {
-	out := make([]float64, w.seeds)
-	for s := range out {
-		out[s] = of(&w.all[workflow][decider][factor][s])
-	}
-	return out
+	return w.all.Of(of, workflow, decider, factor)
 }
 
 // place is a factor's index.
 func place(factor float64) int { return slices.Index(factors, factor) }
 
 // estimate is a quantity over seeds.
-func (w *sweep) estimate(r *suite.Report, workflow, decider, factor int, of func(*summary) float64) table.Estimate {
+func (w *sweep) estimate(r *suite.Report, workflow, decider, factor int, of func(*summary) float64) report.Estimate {
 	return estimate(r, w.by(workflow, decider, factor, of))
 }
 
 // table has everything that was played.
-func (w *sweep) table(r *suite.Report) table.Table {
-	t := table.Table{Name: "requests", Title: "Every decider under every limit",
+func (w *sweep) table(r *suite.Report) report.Table {
+	t := report.Table{Name: "requests", Title: "Every decider under every limit",
 		Note: fmt.Sprintf("%d requests of each seed; limits are factors on the fastest time of the workflow, %s.", w.requests,
 			w.fastest()),
-		Columns: table.Head("workflow", "limit / fastest", "decider", "time [s]", "cost [USD per thousand]", "missed [%]",
+		Columns: report.Head("workflow", "limit / fastest", "decider", "time [s]", "cost [USD per thousand]", "missed [%]",
 			"mapping [% of time]", "cold instances")}
 	for k := range w.models {
 		for f, factor := range factors {
 			for d, who := range w.deciders {
-				of := func(q func(*summary) float64) table.Estimate { return w.estimate(r, k, d, f, q) }
+				of := func(q func(*summary) float64) report.Estimate { return w.estimate(r, k, d, f, q) }
 				t.Rows = append(t.Rows, []any{w.worlds[k].String(), factor, who.name, of(seconds), of(usdPer1000), of(missed), of(mapping),
 					of(func(x *summary) float64 { return x.cold })})
 			}
@@ -221,14 +190,11 @@ func (w *sweep) table(r *suite.Report) table.Table {
 }
 
 func (w *sweep) fastest() string {
-	text := ""
+	var parts []string
 	for k, m := range w.models {
-		if k > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s %.3g s", w.worlds[k].String(), m.Fastest)
+		parts = append(parts, fmt.Sprintf("%s %.3g s", w.worlds[k].String(), m.Fastest))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 func seconds(s *summary) float64    { return s.seconds }
@@ -237,16 +203,14 @@ func missed(s *summary) float64     { return 100 * s.missed }
 func mapping(s *summary) float64    { return 100 * s.mapping }
 
 // estimate is the interquartile mean of one value for each seed, with its interval: the value itself where all are equal.
-func estimate(r *suite.Report, bySeed []float64) table.Estimate {
+func estimate(r *suite.Report, bySeed []float64) report.Estimate {
 	if x := bySeed[0]; slices.Min(bySeed) == slices.Max(bySeed) {
-		return table.Estimate{At: x, Low: x, High: x}
+		return report.Estimate{At: x, Low: x, High: x}
 	}
 	return r.Estimate([][]float64{bySeed})
 }
 
 // measured adds a row with the estimate of one value for each seed.
 func measured(r *suite.Report, row suite.Row, bySeed []float64) {
-	e := estimate(r, bySeed)
-	row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
-	r.Row(row)
+	r.Row(row.With(estimate(r, bySeed)))
 }

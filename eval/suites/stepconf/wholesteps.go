@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/quantile"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -41,8 +41,8 @@ var whole = []struct {
 // estimated is how well the times of whole steps are predicted, and Fig. 7.
 type estimated struct {
 	fig7 [][]float64 // seconds of each move, sorted
-	// error by way, case, number of jobs, size and seed: |predicted/measured − 1|, mean over the repeats.
-	error [][][][][]float64
+	// error by way, case, number of jobs and size: |predicted/measured − 1|, mean over the repeats.
+	error *report.Cube[float64]
 }
 
 // stepsOf are the cases of Figs. 16 and 17 as steps: laws of eq. 1, whose instances move 4 objects of 4 MB.
@@ -55,7 +55,8 @@ func stepsOf(jobs float64) []steps.StepConfig {
 }
 
 func estimateSteps(ctx context.Context, o *suite.Options) (*estimated, error) {
-	e := &estimated{fig7: make([][]float64, len(moves))}
+	e := &estimated{fig7: make([][]float64, len(moves)), error: report.NewCube[float64](len(o.Seeds),
+		report.Axis{Name: "way", Len: len(whole)}, byCase, byJobs, report.Axis{Name: "size", Len: len(steps.Lambda().Memory)})}
 	var movers []*steps.Model
 	for _, t := range moves {
 		m, err := lab(steps.StepConfig{Tasks: 20, Law: steps.Law{A: 1e-3}, Download: steps.Transfer{Objects: 20 * t.Objects, MB: t.MB}}, 0)
@@ -91,23 +92,12 @@ func estimateSteps(ctx context.Context, o *suite.Options) (*estimated, error) {
 			all = append(all, x)
 		}
 	}
-	for range whole {
-		var byCase [][][][]float64
-		for range fitted {
-			var byJobs [][][]float64
-			for range jobsOf {
-				byJobs = append(byJobs, values(len(steps.Lambda().Memory), len(o.Seeds)))
-			}
-			byCase = append(byCase, byJobs)
-		}
-		e.error = append(e.error, byCase)
-	}
 	return e, o.Each(ctx, "whole steps", len(o.Seeds)*len(all), func(i int) error {
 		s, n := i/len(all), i%len(all)
 		found, err := all[n].run(o.Seeds[s])
 		for k := range found {
 			for size, x := range found[k] {
-				e.error[k][n%len(fitted)][n/len(fitted)][size][s] = x
+				e.error.At(k, n%len(fitted), n/len(fitted), size)[s] = x
 			}
 		}
 		return err
@@ -242,27 +232,6 @@ func (x *experiment) measured(p *steps.Player, mb int, key rng.Key) ([2]float64,
 	return [2]float64{mean, all[int(0.9*tailRuns)]}, nil
 }
 
-// below is the share in percent of cells with an error below a bound, and the largest; by seed.
-func (e *estimated) below(way int, bound float64) (share, most []float64) {
-	for s := range e.error[way][0][0][0] {
-		n, all, worst := 0, 0, 0.0
-		for _, byCase := range e.error[way] {
-			for _, byJobs := range byCase {
-				for _, bySize := range byJobs {
-					x := 100 * bySize[s]
-					all++
-					if x < bound {
-						n++
-					}
-					worst = max(worst, x)
-				}
-			}
-		}
-		share, most = append(share, 100*float64(n)/float64(all)), append(most, worst)
-	}
-	return share, most
-}
-
 // tail is the slowest percent of a move over its fastest.
 func (e *estimated) tail(move int) float64 {
 	all := e.fig7[move]
@@ -277,57 +246,36 @@ func (e *estimated) report(r *suite.Report) {
 	}
 	all, worst := 100.0, allError
 	for k, way := range whole {
-		share, most := e.below(k, mostError)
+		share, most := below(e.error.Select(k), mostError)
 		measured(r, suite.Row{Figure: "17, whole steps", Quantity: "cells with an error below 4 %, " + way.name, Unit: "%", Paper: &all,
 			Note: "the paper: mostly"}, share)
 		measured(r, suite.Row{Figure: "17, whole steps", Quantity: "largest error of a cell, " + way.name, Unit: "%", Paper: &worst,
 			Note: "the paper: below 8 %"}, most)
 	}
-	r.Figure(e.figure7())
-	r.Table(e.table(r))
+	e.figure7(r)
+	r.Table(errorTable(r, e.error.Select(0), floats(steps.Lambda().Memory), report.Table{Name: "fig17-whole",
+		Title: "Errors of predicted times of whole steps in percent (Fig. 17)",
+		Note: fmt.Sprintf("%d cold instances; eq. 1 from one run at each of five sizes, medians of transfers and mapping from %d "+
+			"invocations of other steps, beside the mean of %d runs; mean over %d repeats, and over seeds.", several, invocations,
+			tailRuns, repeats)}))
 }
 
-func (e *estimated) figure7() suite.Figure {
-	fig := suite.Figure{Name: "fig7", Caption: "Distribution of the time in which an instance downloads its objects.",
-		Columns: table.Head("objects", "MB", "share", "time [s]")}
-	p := chart.NewPanel("", "time (s)", "share of the downloads")
+func (e *estimated) figure7(r *suite.Report) {
+	fig := report.NewFigure("fig7", "Distribution of the time in which an instance downloads its objects.",
+		chart.Figure{Title: "Transfers", Columns: 1, Width: 12 * vg.Centimeter, Height: 7.5 * vg.Centimeter,
+			Under: fmt.Sprintf("%d downloads of each kind", len(e.fig7[0]))}, "objects", "MB", "share", "time [s]")
+	p := fig.Panel("", "time (s)", "share of the downloads")
 	p.LogX()
-	c := &chart.Figure{Title: "Transfers", Panels: []*chart.Panel{p}, Columns: 1, Width: 12 * vg.Centimeter, Height: 7.5 * vg.Centimeter,
-		Under: fmt.Sprintf("%d downloads of each kind", len(e.fig7[0]))}
 	for i, t := range moves[:5] {
 		var x, y []float64
 		for k := range 101 {
 			share := float64(k) / 100
 			x, y = append(x, e.fig7[i][min(len(e.fig7[i])-1, k*len(e.fig7[i])/100)]), append(y, share)
-			fig.Rows = append(fig.Rows, []any{t.Objects, t.MB, share, x[k]})
+			fig.Row(t.Objects, t.MB, share, x[k])
 		}
 		p.Line(chart.Styles(i), x, y, false)
-		c.Key = append(c.Key, chart.Entry{Text: fmt.Sprintf("%d × %g MB", t.Objects, t.MB), Style: chart.Styles(i), Line: true})
+		fig.Key(chart.Entry{Line: true}, fmt.Sprintf("%d × %g MB", t.Objects, t.MB))
 	}
 	p.RangeY(0, 1)
-	fig.Chart = c
-	return fig
-}
-
-// table is Fig. 17's colours as numbers, for the mean.
-func (e *estimated) table(r *suite.Report) table.Table {
-	head := []string{"case", "jobs"}
-	for _, mb := range steps.Lambda().Memory {
-		head = append(head, fmt.Sprintf("%d MB", mb))
-	}
-	t := table.Table{Name: "fig17-whole", Title: "Errors of predicted times of whole steps in percent (Fig. 17)",
-		Note: fmt.Sprintf("%d cold instances; eq. 1 from one run at each of five sizes, medians of transfers and mapping from %d "+
-			"invocations of other steps, beside the mean of %d runs; mean over %d repeats, and over seeds.", several, invocations,
-			tailRuns, repeats),
-		Columns: table.Head(head...)}
-	for c, byJobs := range e.error[0] {
-		for j, bySize := range byJobs {
-			row := []any{fitted[c].name, jobsOf[j]}
-			for _, bySeed := range bySize {
-				row = append(row, 100*estimate(r, bySeed).At)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	return t
+	r.Figure(*fig)
 }

@@ -1,4 +1,4 @@
-package table
+package report
 
 import (
 	"encoding/json"
@@ -38,6 +38,11 @@ func None() Estimate { return Estimate{math.NaN(), math.NaN(), math.NaN()} }
 
 // Point is a value without an interval.
 func Point(x float64) Estimate { return Estimate{x, math.NaN(), math.NaN()} }
+
+// Between is a value with the ends of its interval.
+func Between(at, low, high Number) Estimate {
+	return Estimate{float64(at), float64(low), float64(high)}
+}
 
 // Of is a statistic's interval as an estimate.
 func Of(i stats.Interval) Estimate { return Estimate{i.Point, i.Low, i.High} }
@@ -208,38 +213,30 @@ func (f Format) Number(x float64) string {
 	return unsignedZero(fmt.Sprintf(format, f.decimals, x/math.Pow10(f.power)))
 }
 
+// How a number's interval, or its range, is written after it.
+const (
+	interval = "%s [%s, %s]"
+	between  = "%s (%s to %s)"
+)
+
 // Aligned writes a number and its interval, padded so that columns align.
-func (f Format) Aligned(v Estimate) string {
-	padded := func(x float64) string { return fmt.Sprintf("%*s", f.width, f.Number(x)) }
-	if !Finite(v.At) {
-		return padded(v.At)
-	}
-	return fmt.Sprintf("%s [%s, %s]", padded(v.At), padded(v.Low), padded(v.High))
-}
+func (f Format) Aligned(v Estimate) string { return f.write(v, f.width, interval) }
 
 // Cell writes a number and its interval without padding.
-func (f Format) Cell(v Estimate) string {
-	if !Finite(v.At) {
-		return missing
-	}
-	return fmt.Sprintf("%s [%s, %s]", f.Number(v.At), f.Number(v.Low), f.Number(v.High))
-}
+func (f Format) Cell(v Estimate) string { return f.write(v, 0, interval) }
 
 // AlignedRange is Aligned for a range in place of an interval: "0.12 (0.09 to 0.16)".
-func (f Format) AlignedRange(v Estimate) string {
-	padded := func(x float64) string { return fmt.Sprintf("%*s", f.width, f.Number(x)) }
+func (f Format) AlignedRange(v Estimate) string { return f.write(v, f.width, between) }
+
+// CellRange is Cell for a range in place of an interval.
+func (f Format) CellRange(v Estimate) string { return f.write(v, 0, between) }
+
+func (f Format) write(v Estimate, width int, format string) string {
+	padded := func(x float64) string { return fmt.Sprintf("%*s", width, f.Number(x)) }
 	if !Finite(v.At) {
 		return padded(v.At)
 	}
-	return fmt.Sprintf("%s (%s to %s)", padded(v.At), padded(v.Low), padded(v.High))
-}
-
-// CellRange is Cell for a range in place of an interval.
-func (f Format) CellRange(v Estimate) string {
-	if !Finite(v.At) {
-		return missing
-	}
-	return fmt.Sprintf("%s (%s to %s)", f.Number(v.At), f.Number(v.Low), f.Number(v.High))
+	return fmt.Sprintf(format, padded(v.At), padded(v.Low), padded(v.High))
 }
 
 // Unit is the unit with the power of ten that was split off; the unit 1 is not written.
