@@ -19,6 +19,6 @@
 // Two results differ from the other engines': ReLU of −Inf is NaN (there 0), and the clipped surrogate is NaN where
 // π(a)/π_old(a) overflows. Everything else in package nets is supported.
 //
-// A recorded update calls its function on each run. What is not here: descriptions of networks (package nets), the
-// table of engines (nets/engines), and devices other than the CPU.
+// A recorded update calls its function on each run. What is not here: descriptions of networks (package nets), checks of
+// operands and shapes (nets/native/core), the table of engines (nets/engines), and devices other than the CPU.
 package gorgonia

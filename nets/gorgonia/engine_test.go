@@ -217,7 +217,7 @@ func TestRecord(t *testing.T) {
 
 // A panic in gorgonia and an error of gorgonia both become errors.
 func TestGorgoniasFailures(t *testing.T) {
-	g := newGraph[float64](newTest(t, nets.Float64).(*engine[float64]).format)
+	g := newGraph[float64](newTest(t, nets.Float64).(*engine[float64]).back.format)
 	x := g.leaf(2, 3, make([]float64, 6))
 	if y := g.exp(g.add(x, g.filled(3, 2, 1))); y != nil || g.err == nil {
 		t.Errorf("a sum of two shapes is %v, error %v", y, g.err)

@@ -7,13 +7,15 @@ import (
 
 	lib "gorgonia.org/gorgonia"
 	dense "gorgonia.org/tensor"
+
+	"github.com/stoker-rl/stoker/nets/native/core"
 )
 
 // node is an expression whose value is a matrix.
 type node = *lib.Node
 
 // graph builds expressions. It stores the first failure, and operations after it return nil.
-type graph[T number] struct {
+type graph[T core.Number] struct {
 	g      *lib.ExprGraph
 	format dense.Dtype
 	values map[node]lib.Value // of leaves
@@ -27,7 +29,7 @@ type fixedKey struct {
 	value             float64
 }
 
-func newGraph[T number](format dense.Dtype) *graph[T] {
+func newGraph[T core.Number](format dense.Dtype) *graph[T] {
 	return &graph[T]{g: lib.NewGraph(), format: format, values: map[node]lib.Value{}, fixed: map[fixedKey]node{}}
 }
 
@@ -165,7 +167,7 @@ func (b *graph[T]) largest(x node) (node, error) {
 
 // largestOp replaces each number by the largest of its row. Differentiation treats it as a constant. It takes its type
 // and shape from another operation of one matrix.
-type largestOp[T number] struct{ lib.Op }
+type largestOp[T core.Number] struct{ lib.Op }
 
 // Do implements [lib.Op].
 func (largestOp[T]) Do(v ...lib.Value) (lib.Value, error) {
@@ -206,7 +208,7 @@ func (largestOp[T]) String() string { return "largest" }
 
 // program runs expressions of a graph in order. Results stay until they are computed again, so that a backward pass
 // can read the results of the forward pass.
-type program[T number] struct {
+type program[T core.Number] struct {
 	steps  []step
 	values []lib.Value
 	places map[node]int // in values
@@ -306,4 +308,4 @@ func (p *program[T]) run(passes uint8) (err error) {
 func (p *program[T]) numbers(n node) []T { return matrix[T](p.values[p.places[n]].(*dense.Dense)) }
 
 // matrix is a value's memory.
-func matrix[T number](x *dense.Dense) []T { return x.Data().([]T) }
+func matrix[T core.Number](x *dense.Dense) []T { return x.Data().([]T) }

@@ -10,34 +10,35 @@ import (
 	dense "gorgonia.org/tensor"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/core"
 )
 
 // graphPass builds expressions over a batch of graphs and holds the leaves of the parameters that they use. A nil
 // node stands for a matrix of zeros or without rows, because gorgonia has no matrices without rows.
-type graphPass[T number] struct {
+type graphPass[T core.Number] struct {
 	*graph[T]
 	w      *graphWork[T]
 	params map[paramKey]*param[T]
 }
 
-func newGraphPass[T number](w *graphWork[T]) *graphPass[T] {
-	return &graphPass[T]{newGraph[T](w.net.e.format), w, map[paramKey]*param[T]{}}
+func newGraphPass[T core.Number](w *graphWork[T]) *graphPass[T] {
+	return &graphPass[T]{newGraph[T](w.net.b.format), w, map[paramKey]*param[T]{}}
 }
 
 // parameter is a leaf with some rows of a parameter. A vector is one row, or a column where the number of rows
 // is its length.
 func (p *graphPass[T]) parameter(name string, row, rows int) node {
 	n := p.w.net
-	slot := n.slots[name]
+	slot := n.Slot("%s", name)
 	cols := slot.Shape[len(slot.Shape)-1]
 	if len(slot.Shape) == 1 && rows > 1 {
 		cols = 1
 	}
-	key := paramKey{0, name, row, rows}
+	key := paramKey{slot.Offset + row*cols, rows}
 	x, ok := p.params[key]
 	if !ok {
-		x = &param[T]{at: slot.Offset + row*cols}
-		x.leaf = p.leaf(rows, cols, n.params.data[x.at:][:rows*cols])
+		x = &param[T]{at: key.at}
+		x.leaf = p.leaf(rows, cols, n.Params.data[x.at:][:rows*cols])
 		p.params[key] = x
 	}
 	return x.leaf
@@ -66,13 +67,13 @@ func (p *graphPass[T]) incidence(rows, cols int, at func(i int) int) node {
 // host is a leaf of the batch's numbers.
 func (p *graphPass[T]) host(rows, cols int, x []float32) node {
 	data := make([]T, len(x))
-	convert(data, x)
+	core.Convert(data, x)
 	return p.leaf(rows, cols, data)
 }
 
 // embed is the nodes' x after the last layer, by kind; see [nets.Graph].
 func (p *graphPass[T]) embed() []node {
-	a, b := p.w.net.g, p.w.batch
+	a, b := p.w.Arch, p.w.Batch
 	x := make([]node, len(a.Nodes))
 	for k, kind := range a.Nodes {
 		if rows := b.Nodes[k].Rows(); rows > 0 {
@@ -88,10 +89,10 @@ func (p *graphPass[T]) embed() []node {
 
 // layer is x ← ReLU(norm(x + y)), times the dropout mask.
 func (p *graphPass[T]) layer(l int, x []node) []node {
-	a, h := p.w.net.g, p.w.net.g.Hidden
+	a, h := p.w.Arch, p.w.Arch.Hidden
 	y := make([]node, len(x))
 	for k, e := range a.Edges {
-		if len(p.w.batch.Edges[k].From) > 0 {
+		if len(p.w.Batch.Edges[k].From) > 0 {
 			y[e.To] = p.sum(y[e.To], p.messages(k, fmt.Sprintf("layer%d.%s.", l, e.Name), x[e.From], x[e.To]))
 		}
 	}
@@ -101,7 +102,7 @@ func (p *graphPass[T]) layer(l int, x []node) []node {
 		if x[k] == nil || !a.Updated(k) {
 			continue
 		}
-		name, rows := fmt.Sprintf("layer%d.%s.", l, kind.Name), p.w.rows(k)
+		name, rows := fmt.Sprintf("layer%d.%s.", l, kind.Name), p.w.Rows(k)
 		z := p.sum(y[k], p.rows(p.parameter(name+"bias", 0, 1), rows))
 		if a.Own {
 			z = p.add(z, p.product(x[k], p.parameter(name+"own", 0, h)))
@@ -114,9 +115,9 @@ func (p *graphPass[T]) layer(l int, x []node) []node {
 			z = p.add(p.times(p.standard(z, h), gain), offset)
 		}
 		next[k] = p.relu(z)
-		if p.w.drop != nil && a.Dropout > 0 {
+		if p.w.Drop != nil {
 			mask := make([]float32, rows*h)
-			nets.DropoutMask(mask, *p.w.drop, l, k, a.Dropout)
+			p.w.Mask(mask, l, k)
 			next[k] = p.times(next[k], p.host(rows, h, mask))
 		}
 	}
@@ -128,8 +129,8 @@ func (p *graphPass[T]) layer(l int, x []node) []node {
 //
 //	m = S·x·W + f·F,  s = LeakyReLU(m·source + D·x·W·target),  y = Dᵀ·(softmax(s) ∘ m)
 func (p *graphPass[T]) messages(kind int, name string, from, to node) node {
-	e, a := &p.w.batch.Edges[kind], p.w.net.g.Edges[kind]
-	n, froms, tos, h := len(e.From), p.w.rows(a.From), p.w.rows(a.To), p.w.net.g.Hidden
+	e, a := &p.w.Batch.Edges[kind], p.w.Arch.Edges[kind]
+	n, froms, tos, h := len(e.From), p.w.Rows(a.From), p.w.Rows(a.To), p.w.Arch.Hidden
 	starts := p.incidence(n, froms, func(i int) int { return int(e.From[i]) })
 	ends := p.incidence(n, tos, func(i int) int { return int(e.To[i]) })
 	into := make([]T, tos*n) // Dᵀ
@@ -157,8 +158,8 @@ func (p *graphPass[T]) pool(x []node) []node {
 		if x[k] == nil {
 			continue
 		}
-		starts := p.w.batch.Nodes[k].Starts
-		graphs, rows := p.w.batch.Graphs(), p.w.rows(k)
+		starts := p.w.Batch.Nodes[k].Starts
+		graphs, rows := p.w.Batch.Graphs(), p.w.Rows(k)
 		data := make([]T, graphs*rows)
 		for i := range graphs {
 			for r := starts[i]; r < starts[i+1]; r++ {
@@ -172,9 +173,9 @@ func (p *graphPass[T]) pool(x []node) []node {
 
 // head is the result of a head with the inputs of its last run, or nil without rows.
 func (p *graphPass[T]) head(head int, x, g []node) node {
-	a, run, h, graphs := p.w.net.g, &p.w.heads[head], p.w.net.g.Hidden, p.w.batch.Graphs()
+	a, run, h, graphs := p.w.Arch, &p.w.Heads[head], p.w.Arch.Hidden, p.w.Batch.Graphs()
 	spec := a.Heads[head]
-	rows := p.w.rows(spec.Per)
+	rows := p.w.Rows(spec.Per)
 	if rows == 0 {
 		return nil
 	}
@@ -203,14 +204,14 @@ func (p *graphPass[T]) head(head int, x, g []node) node {
 			see(term(nil, h))
 			continue
 		}
-		which := p.incidence(graphs, p.w.rows(k), func(graph int) int { return int(run.given[i][graph]) })
+		which := p.incidence(graphs, p.w.Rows(k), func(graph int) int { return int(run.Given[i][graph]) })
 		see(term(p.product(which, x[k]), h))
 	}
 	if spec.Extra > 0 {
-		see(term(p.host(graphs, spec.Extra, run.extra), spec.Extra))
+		see(term(p.host(graphs, spec.Extra, run.Extra), spec.Extra))
 	}
 	if own != nil && seen != nil {
-		starts, graph := p.w.batch.Nodes[spec.Per].Starts, 0
+		starts, graph := p.w.Batch.Nodes[spec.Per].Starts, 0
 		seen = p.product(p.incidence(rows, graphs, func(r int) int {
 			for int32(r) >= starts[graph+1] {
 				graph++
@@ -274,7 +275,7 @@ func (p *graphPass[T]) differentiate(outputs, by []node) error {
 	}
 	for i, x := range params {
 		for j, v := range numbers[i] {
-			p.w.net.grads.data[x.at+j] += v
+			p.w.net.Grads.data[x.at+j] += v
 		}
 	}
 	return nil
@@ -310,7 +311,7 @@ func (b *graph[T]) largestInto(x node, to []int32, name string) (node, error) {
 
 // largestIntoOp replaces each edge's number by the largest number of the edges into the same node. Differentiation
 // treats it as a constant, because the softmax does not depend on it.
-type largestIntoOp[T number] struct {
+type largestIntoOp[T core.Number] struct {
 	lib.Op
 	to   []int32
 	name string

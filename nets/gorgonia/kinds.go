@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/core"
 )
 
 // term is one input of a layer: its features, and the first of its rows in the layer's weight.
@@ -171,7 +172,7 @@ func (u *unit[T]) gumbel(g nets.GumbelSoftmax) {
 }
 
 // choose replaces each segment by 1 at its first largest value and 0 elsewhere. A segment with a NaN becomes NaN.
-func choose[T number](y []T, segments []int) {
+func choose[T core.Number](y []T, segments []int) {
 	for at := 0; at < len(y); {
 		for _, n := range segments {
 			s := y[at:][:n]

@@ -6,6 +6,7 @@ import (
 	lib "gorgonia.org/gorgonia"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/core"
 )
 
 // lossKey identifies a loss's graph: the loss with its constants, and the size of its first arg as a matrix.
@@ -16,7 +17,7 @@ type lossKey struct {
 
 // lossGraph is a loss as a graph. Each arg is a leaf. The leaf weights holds the weight of each value in the mean
 // over samples.
-type lossGraph[T number] struct {
+type lossGraph[T core.Number] struct {
 	graph    *graph[T]
 	program  program[T]
 	args     [][]T
@@ -25,29 +26,17 @@ type lossGraph[T number] struct {
 	gradient node // of Σ weights·value by the first arg
 }
 
-// lossCall is a loss's operands.
-type lossCall[T number] struct {
-	e           *engine[T]
-	name        string
-	value, grad *tensor[T]
-	args        []*tensor[T]
-	agents, per int // values of one agent in the first arg
+// lossCall is a loss with its operands.
+type lossCall[T core.Number] struct {
+	*core.LossCall[*tensor[T]]
+	b    *backend[T]
+	name string
 }
 
-// Loss implements [nets.Engine].
-func (e *engine[T]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tensor) {
-	if e.failed() {
-		return
-	}
-	if l == nil {
-		e.fail("Loss", "no loss")
-		return
-	}
-	c := lossCall[T]{e: e, name: l.LossName()}
-	if !c.take(l, value, grad, args) {
-		return
-	}
-	switch l := l.(type) {
+// Loss implements [core.Backend].
+func (b *backend[T]) Loss(call *core.LossCall[*tensor[T]]) {
+	c := lossCall[T]{call, b, call.Law.LossName()}
+	switch l := c.Law.(type) {
 	case nets.SquaredError:
 		c.regression(l, func(b *graph[T], x []node) node {
 			d := b.sub(x[0], x[1])
@@ -68,12 +57,12 @@ func (e *engine[T]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tens
 	case nets.Custom:
 		c.custom(l)
 	default:
-		e.fail("Loss", "%s (%T) is not computed by this engine, but a nets.Custom would be", c.name, l)
+		c.Unknown()
 	}
 }
 
 // huber is c(|d| − ½c) with c the smaller of |d| and delta: ½d², or delta(|d| − ½delta).
-func huber[T number](b *graph[T], d node, delta float64) node {
+func huber[T core.Number](b *graph[T], d node, delta float64) node {
 	a := b.abs(d)
 	beyond := b.above(a, delta)
 	c := b.add(b.times(b.not(beyond), a), b.scaled(beyond, delta))
@@ -82,32 +71,32 @@ func huber[T number](b *graph[T], d node, delta float64) node {
 
 // regression computes a loss that is the mean over an agent's elements of f, which is elementwise.
 func (c *lossCall[T]) regression(l nets.Loss, f func(b *graph[T], x []node) node) {
-	cols := slices.Repeat([]int{c.per}, len(c.args))
-	g := c.graph(l, c.agents, cols, f)
+	cols := slices.Repeat([]int{c.Per}, len(c.Args))
+	g := c.graph(l, c.Agents, cols, f)
 	if g == nil {
 		return
 	}
-	for i, a := range c.args {
+	for i, a := range c.Args {
 		copy(g.args[i], a.data)
 	}
 	for i := range g.weights {
-		g.weights[i] = 1 / T(c.per)
+		g.weights[i] = 1 / T(c.Per)
 	}
-	c.finish(g, c.per)
+	c.finish(g, c.Per)
 }
 
 // graph returns the loss's graph, built on first use: f computes the value from args of rows × cols each.
 func (c *lossCall[T]) graph(l nets.Loss, rows int, cols []int, f func(b *graph[T], x []node) node) *lossGraph[T] {
 	key := lossKey{l, rows, cols[0]}
-	if g, ok := c.e.losses[key]; ok {
+	if g, ok := c.b.losses[key]; ok {
 		return g
 	}
-	g := &lossGraph[T]{graph: newGraph[T](c.e.format)}
+	g := &lossGraph[T]{graph: newGraph[T](c.b.format)}
 	if err := g.build(rows, cols, f); err != nil {
-		c.e.fail("Loss", "%s: %w", c.name, err)
+		c.State.Fail("Loss", "%s: %w", c.name, err)
 		return nil
 	}
-	c.e.losses[key] = g
+	c.b.losses[key] = g
 	return g
 }
 
@@ -135,62 +124,35 @@ func (g *lossGraph[T]) build(rows int, cols []int, f func(b *graph[T], x []node)
 // finish runs the graph and writes value and gradient. Each agent has n of the graph's values.
 func (c *lossCall[T]) finish(g *lossGraph[T], n int) {
 	if err := g.program.run(forwards); err != nil {
-		c.e.fail("Loss", "%s: %w", c.name, err)
+		c.State.Fail("Loss", "%s: %w", c.name, err)
 		return
 	}
 	values := g.program.numbers(g.value)
-	for i := range c.agents {
+	for i := range c.Agents {
 		sum := 0.0
 		for j := i * n; j < (i+1)*n; j++ {
 			if g.weights[j] != 0 {
 				sum += float64(g.weights[j]) * float64(values[j])
 			}
 		}
-		c.value.data[i] = T(sum)
+		c.Value.data[i] = T(sum)
 	}
-	c.value.version++
-	c.grad.version++
-	copy(c.grad.data, g.program.numbers(g.gradient))
-}
-
-// take stores a loss's operands, if they are this engine's tensors and have the shapes that the loss needs.
-func (c *lossCall[T]) take(l nets.Loss, value, grad nets.Tensor, args []nets.Tensor) bool {
-	shapes := make([][]int, 0, len(args))
-	for _, a := range args {
-		x := c.e.take("Loss", "an arg", a)
-		if x == nil {
-			return false
-		}
-		c.args, shapes = append(c.args, x), append(shapes, x.shape)
-	}
-	if c.value = c.e.take("Loss", "the value", value); c.value == nil {
-		return false
-	}
-	if len(args) > 0 {
-		if c.grad = c.e.alike("Loss", "the gradient", grad, c.args[0]); c.grad == nil {
-			return false
-		}
-	}
-	if err := nets.CheckLoss(l, c.value.shape, shapes); err != nil {
-		c.e.fail("Loss", "%w", err)
-		return false
-	}
-	c.agents = shapes[0][0]
-	c.per = len(c.grad.data) / c.agents
-	return true
+	c.Value.version++
+	c.Grad.version++
+	copy(c.Grad.data, g.program.numbers(g.gradient))
 }
 
 // custom calls a user's loss with the args and with zeroed slices for value and gradient.
 func (c *lossCall[T]) custom(l nets.Custom) {
-	value, grad := make([]float64, c.agents), make([]float64, len(c.grad.data))
-	args, shapes := make([][]float64, len(c.args)), make([][]int, len(c.args))
-	for i, a := range c.args {
-		args[i], shapes[i] = make([]float64, len(a.data)), a.shape
-		convert(args[i], a.data)
+	value, grad := make([]float64, c.Agents), make([]float64, len(c.Grad.data))
+	args, shapes := make([][]float64, len(c.Args)), make([][]int, len(c.Args))
+	for i, a := range c.Args {
+		args[i], shapes[i] = make([]float64, len(a.data)), a.Shape()
+		core.Convert(args[i], a.data)
 	}
 	l.Func(value, grad, args, shapes)
-	c.value.Set64(value)
-	c.grad.Set64(grad)
+	c.Value.Set64(value)
+	c.Grad.Set64(grad)
 }
 
 // policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With
@@ -208,8 +170,8 @@ type policyLoss struct {
 // each choice is converted to a one-hot row, the largest legal logit is subtracted from the legal logits, and illegal
 // logits are set to 0. This changes no gradient, because π depends only on differences of legal logits.
 func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
-	batch, n := c.args[0].shape[1], c.args[0].shape[2]
-	rows := c.agents * batch
+	batch, n := c.Args[0].Shape()[1], c.Args[0].Width()
+	rows := c.Agents * batch
 	cols := []int{n, n, 1, n}
 	if p.clipped {
 		cols = append(cols, 1)
@@ -223,9 +185,9 @@ func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 			return
 		}
 	}
-	copy(g.args[2], c.args[2].data)
+	copy(g.args[2], c.Args[2].data)
 	if p.clipped {
-		copy(g.args[4], c.args[4].data)
+		copy(g.args[4], c.Args[4].data)
 	}
 	c.finish(g, batch)
 }
@@ -234,7 +196,7 @@ func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 // choice has weight 0.
 func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 	logits, choice, mask := g.args[0][row*n:][:n], g.args[1][row*n:][:n], g.args[3][row*n:][:n]
-	z, legal := c.args[0].data[row*n:][:n], c.args[3].data[row*n:][:n]
+	z, legal := c.Args[0].data[row*n:][:n], c.Args[3].data[row*n:][:n]
 	clear(logits)
 	clear(choice)
 	clear(mask)
@@ -255,11 +217,11 @@ func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 			logits[k], mask[k] = v-z[best], 1
 		}
 	}
-	given := c.args[1].data[row]
+	given := c.Args[1].data[row]
 	a := int(given)
 	if a < 0 || a >= n || T(a) != given || legal[a] == 0 {
-		batch := c.args[0].shape[1]
-		c.e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d",
+		batch := c.Args[0].Shape()[1]
+		c.State.Fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d",
 			c.name, row/batch, row%batch, given, n)
 		return false
 	}
@@ -268,7 +230,7 @@ func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 }
 
 // policyValue is the samples' values [rows, 1] from logits, one-hot choices, advantages, mask and ℓ_old.
-func policyValue[T number](p policyLoss, b *graph[T], x []node, n int) node {
+func policyValue[T core.Number](p policyLoss, b *graph[T], x []node, n int) node {
 	z, choice, advantage, mask := x[0], x[1], x[2], x[3]
 	logs := b.sub(z, b.log(b.total(b.times(b.exp(z), mask), n, n)))
 	logp := b.total(b.times(logs, choice), n, 1)

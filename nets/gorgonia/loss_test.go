@@ -89,7 +89,7 @@ func TestLossesAreKeptApart(t *testing.T) {
 		}
 	}
 	noError(t, e)
-	if n := len(e.(*engine[float64]).losses); n != 2 {
+	if n := len(e.(*engine[float64]).back.losses); n != 2 {
 		t.Errorf("%d graphs were made, want 2", n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/core"
 )
 
 // Passes of a unit's program, as bits: one forward, and a backward pass for each bit of [nets.Wrt].
@@ -14,7 +15,7 @@ func back(wrt nets.Wrt) uint8 { return uint8(wrt) << 1 }
 
 // unit is one agent's network in a Work: its graph, the sources of its leaves' values and the destinations of their
 // gradients.
-type unit[T number] struct {
+type unit[T core.Number] struct {
 	w       *work[T]
 	agent   int
 	graph   *graph[T]
@@ -25,21 +26,17 @@ type unit[T number] struct {
 }
 
 // output is a part of the agent's output: width features from feature from on, and the gradient w.r.t. them.
-type output[T number] struct {
+type output[T core.Number] struct {
 	from, width int
 	value       node
 	by          []T
 }
 
-// paramKey identifies rows of a parameter of a group.
-type paramKey struct {
-	group     int
-	name      string
-	row, rows int
-}
+// paramKey identifies rows of a parameter of a group, by where they begin in the flat vectors.
+type paramKey struct{ at, rows int }
 
 // param is a parameter's leaf. The leaf shares the parameter's memory.
-type param[T number] struct {
+type param[T core.Number] struct {
 	leaf, gradient node
 	at             int // in the flat vectors
 }
@@ -48,7 +45,7 @@ type param[T number] struct {
 type featureKey struct{ port, agent, from, width int }
 
 // feature is a copy of those features, [batch, width], that the leaves of all units share.
-type feature[T number] struct {
+type feature[T core.Number] struct {
 	featureKey
 	batch int
 	data  []T
@@ -56,21 +53,21 @@ type feature[T number] struct {
 
 // fill copies the features out of the port's tensor.
 func (f *feature[T]) fill(t *tensor[T]) {
-	all := t.shape[2]
+	all := t.Width()
 	for b := range f.batch {
 		copy(f.data[b*f.width:][:f.width], t.data[(f.agent*f.batch+b)*all+f.from:])
 	}
 }
 
 // input is the leaf of a feature.
-type input[T number] struct {
+type input[T core.Number] struct {
 	*feature[T]
 	leaf, gradient node
 }
 
 func (w *work[T]) newUnit(agent int) (*unit[T], error) {
 	u := &unit[T]{
-		w: w, agent: agent, graph: newGraph[T](w.net.e.format),
+		w: w, agent: agent, graph: newGraph[T](w.net.b.format),
 		params: map[paramKey]*param[T]{}, inputs: map[featureKey]*input[T]{},
 	}
 	err := u.build()
@@ -93,16 +90,13 @@ func (u *unit[T]) build() (err error) {
 // parameter is a leaf with some rows of a parameter of an agent's group; a vector is one row.
 func (u *unit[T]) parameter(agent int, name string, row, rows int) node {
 	n := u.w.net
-	slot := n.slots[name]
+	slot := n.Slot("%s", name)
 	cols := slot.Shape[len(slot.Shape)-1]
-	if n.groups == 1 {
-		agent = 0
-	}
-	key := paramKey{agent, name, row, rows}
+	key := paramKey{n.Start(agent, slot.Offset) + row*cols, rows}
 	p, ok := u.params[key]
 	if !ok {
-		p = &param[T]{at: agent*n.size + slot.Offset + row*cols}
-		p.leaf = u.graph.leaf(rows, cols, n.params.data[p.at:][:rows*cols])
+		p = &param[T]{at: key.at}
+		p.leaf = u.graph.leaf(rows, cols, n.Params.data[p.at:][:rows*cols])
 		u.params[key] = p
 	}
 	return p.leaf
@@ -161,7 +155,7 @@ func (u *unit[T]) backward(g *tensor[T], wrt nets.Wrt) error {
 	if wrt&nets.Params != 0 {
 		for _, p := range u.params {
 			for i, v := range u.program.numbers(p.gradient) {
-				u.w.net.grads.data[p.at+i] += v
+				u.w.net.Grads.data[p.at+i] += v
 			}
 		}
 	}
@@ -170,7 +164,7 @@ func (u *unit[T]) backward(g *tensor[T], wrt nets.Wrt) error {
 			t := u.w.gradIn[x.port]
 			for i, v := range u.program.numbers(x.gradient) {
 				b, c := i/x.width, i%x.width
-				t.data[(x.agent*x.batch+b)*t.shape[2]+x.from+c] += v
+				t.data[(x.agent*x.batch+b)*t.Width()+x.from+c] += v
 			}
 		}
 	}

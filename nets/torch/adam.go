@@ -141,16 +141,10 @@ func (s *scope) clipping(norm handle, a *adam) handle {
 
 // norm is √Σg² of each row, [groups, 1], summed in float64 so that squares do not overflow.
 func (s *scope) norm(g handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgNormScalaroptDimDtype(s.out(), g, numbers().two, s.ints(-1), 1, 1, codeFloat64)
-	double := s.keep("norm", g)
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgTypeAs(s.out(), double, g)
-	return s.keep("type_as", double, g)
+	double := s.call("norm", func(out *handle) {
+		lib.AtgNormScalaroptDimDtype(out, g, numbers().two, s.ints(-1), 1, 1, codeFloat64)
+	}, g)
+	return s.both("type_as", lib.AtgTypeAs, double, g)
 }
 
 // addTo does dst += value·a·b in place.

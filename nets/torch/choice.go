@@ -78,18 +78,9 @@ func (s *scope) choose(k *choiceCheck, choice, legal, some handle, rows int) cho
 	flat := s.reshape(s.asNumber(wrong, codeFloat64), rows)
 	first := s.reshape(s.firstLargest(flat), 1)
 	one := s.plus(s.asNumber(first, codeFloat64), numbers().one)
-	found := s.cat(s.mul(one, s.pick(flat, first)), s.pick(s.reshape(c, rows), first))
+	found := s.cat(s.mul(one, s.indexSelect(flat, first)), s.indexSelect(s.reshape(c, rows), first))
 	s.copy(k.found.h, found)
 	return choices{index, use}
-}
-
-// both applies an operation of two tensors.
-func (s *scope) both(name string, f func(*handle, handle, handle), a, b handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	f(s.out(), a, b)
-	return s.keep(name, a, b)
 }
 
 // compareTo is compare with a number for which no scalar is stored.
@@ -101,18 +92,5 @@ func (s *scope) compareTo(name string, f func(*handle, handle, lib.Cscalar), t h
 
 // firstLargest is the index of the largest value, the first of equal ones.
 func (s *scope) firstLargest(t handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgArgmax(s.out(), t, 0, 0, 0)
-	return s.keep("argmax", t)
-}
-
-// pick takes the value at an index [1] of a vector.
-func (s *scope) pick(t, index handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgIndexSelect(s.out(), t, 0, index)
-	return s.keep("index_select", t, index)
+	return s.call("argmax", func(out *handle) { lib.AtgArgmax(out, t, 0, 0, 0) }, t)
 }

@@ -121,15 +121,9 @@ func (w *graphWork) mask() {
 
 // ship makes a tensor on the engine's device from n numbers on the host.
 func (s *scope) ship(e *engine, src unsafe.Pointer, n, from, to int) handle {
-	if s.err != nil {
-		return nil
-	}
-	message := C.sto_ship((*unsafe.Pointer)(unsafe.Pointer(s.out())), (*C.char)(src), C.int64_t(n), C.int(from),
-		C.int(to), C.int(e.device))
-	if !s.check("copy to the device", message) {
-		return nil
-	}
-	return s.keep("copy to the device")
+	return s.shim("copy to the device", func(out *unsafe.Pointer) *C.char {
+		return C.sto_ship(out, (*C.char)(src), C.int64_t(n), C.int(from), C.int(to), C.int(e.device))
+	})
 }
 
 func (s *scope) part(t handle, p part) handle { return s.narrow(t, 0, p.at, p.n) }

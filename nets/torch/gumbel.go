@@ -42,16 +42,8 @@ func (g *gumbel) build(s *scope, in []handle, _ int) (root, values handle) {
 // oneHot is 1 at the first largest value of the last dimension and 0 elsewhere. A NaN makes the whole dimension NaN.
 func (s *scope) oneHot(y handle) handle {
 	y = s.detach(y)
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgArgmax(s.out(), y, -1, 0, 1)
-	choice := s.keep("argmax", y)
+	choice := s.call("argmax", func(out *handle) { lib.AtgArgmax(out, y, -1, 0, 1) }, y)
 	none := s.sub(y, y) // 0, or NaN
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgScatterValue(s.out(), none, -1, choice, numbers().one)
-	marked := s.keep("scatter", none, choice)
+	marked := s.call("scatter", func(out *handle) { lib.AtgScatterValue(out, none, -1, choice, numbers().one) }, none, choice)
 	return s.add(marked, none)
 }

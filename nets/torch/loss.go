@@ -120,12 +120,8 @@ func (c *lossCall) differentiate(f func(s *scope, x handle) handle) {
 
 // huber is ½d² where |d| ≤ delta and delta(|d| − ½delta) elsewhere.
 func (s *scope) huber(x, y handle, delta float64) handle {
-	if s.err != nil {
-		return nil
-	}
 	const elementwise = 0
-	lib.AtgHuberLoss(s.out(), x, y, elementwise, delta)
-	return s.keep("huber_loss", x, y)
+	return s.call("huber_loss", func(out *handle) { lib.AtgHuberLoss(out, x, y, elementwise, delta) }, x, y)
 }
 
 func (s *scope) negative(x handle) handle { return s.apply("neg", lib.AtgNeg, x) }

@@ -85,9 +85,5 @@ func (s *scope) activate(name string, x handle) handle {
 
 // normalise brings the last dimension to mean 0 and variance 1; gain and offset, which differ by group, come after.
 func (s *scope) normalise(x handle, width int) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgLayerNorm(s.out(), x, s.ints(width), 1, nil, nil, layerNormEpsilon, 0)
-	return s.keep("layer_norm", x)
+	return s.call("layer_norm", func(out *handle) { lib.AtgLayerNorm(out, x, s.ints(width), 1, nil, nil, layerNormEpsilon, 0) }, x)
 }

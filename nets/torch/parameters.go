@@ -69,17 +69,11 @@ func (p *parameters) shape(slot nets.Slot, stacked bool) (dims, strides []int) {
 
 // view is a strided part of a flat vector, a leaf of a gradient graph.
 func (s *scope) view(flat handle, dims, strides []int, offset int) handle {
-	if s.err != nil {
-		return nil
-	}
-	v := s.ints(append(dims[:len(dims):len(dims)], strides...)...)
-	sizes, steps := (*C.int64_t)(unsafe.Pointer(&v[0])), (*C.int64_t)(unsafe.Pointer(&v[len(dims)]))
-	message := C.sto_view((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(flat), sizes, steps,
-		C.size_t(len(dims)), C.int64_t(offset))
-	if !s.check("as_strided", message, flat) {
-		return nil
-	}
-	return s.keep("as_strided", flat)
+	return s.shim("as_strided", func(out *unsafe.Pointer) *C.char {
+		v := s.ints(append(dims[:len(dims):len(dims)], strides...)...)
+		sizes, steps := (*C.int64_t)(unsafe.Pointer(&v[0])), (*C.int64_t)(unsafe.Pointer(&v[len(dims)]))
+		return C.sto_view(out, unsafe.Pointer(flat), sizes, steps, C.size_t(len(dims)), C.int64_t(offset))
+	}, flat)
 }
 
 func (p *parameters) leaf(format string, args ...any) handle {

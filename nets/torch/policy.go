@@ -52,28 +52,14 @@ func (c *lossCall) policy(l policyLoss) {
 
 // compare compares a tensor with a number; the result is boolean.
 func (s *scope) compare(name string, f func(*handle, handle, lib.Cscalar), t handle, v lib.Cscalar) handle {
-	if s.err != nil {
-		return nil
-	}
-	f(s.out(), t, v)
-	return s.keep(name, t)
+	return s.call(name, func(out *handle) { f(out, t, v) }, t)
 }
 
-func (s *scope) less(a, b handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgLtTensor(s.out(), a, b)
-	return s.keep("lt", a, b)
-}
+func (s *scope) less(a, b handle) handle { return s.both("lt", lib.AtgLtTensor, a, b) }
 
 // asNumber converts to another of libtorch's number formats.
 func (s *scope) asNumber(t handle, code int) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgToDtype(s.out(), t, int32(code), 0, 0)
-	return s.keep("to", t)
+	return s.call("to", func(out *handle) { lib.AtgToDtype(out, t, int32(code), 0, 0) }, t)
 }
 
 // filled is one number as a tensor without dimensions.
@@ -90,20 +76,12 @@ func (s *scope) filled(e *engine, v float64) handle {
 
 // gather takes the value at each index, along the last dimension.
 func (s *scope) gather(t, index handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgGather(s.out(), t, -1, index, 0)
-	return s.keep("gather", t, index)
+	return s.call("gather", func(out *handle) { lib.AtgGather(out, t, -1, index, 0) }, t, index)
 }
 
 func (s *scope) clamp(t handle, low, high float64) handle {
-	if s.err != nil {
-		return nil
-	}
 	a, b := lib.AtsFloat(low), lib.AtsFloat(high)
 	defer lib.AtsFree(a)
 	defer lib.AtsFree(b)
-	lib.AtgClamp(s.out(), t, a, b)
-	return s.keep("clamp", t)
+	return s.call("clamp", func(out *handle) { lib.AtgClamp(out, t, a, b) }, t)
 }

@@ -16,49 +16,28 @@ import (
 
 // rows is x[index]; see sto_gather.
 func (s *scope) rows(x, index, order, starts handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	message := C.sto_gather(s.result(), unsafe.Pointer(x), unsafe.Pointer(index), unsafe.Pointer(order),
-		unsafe.Pointer(starts))
-	return s.made("gather", message, x, index)
+	return s.shim("gather", func(out *unsafe.Pointer) *C.char {
+		return C.sto_gather(out, unsafe.Pointer(x), unsafe.Pointer(index), unsafe.Pointer(order), unsafe.Pointer(starts))
+	}, x, index)
 }
 
 func (s *scope) segmentSum(x, starts, of handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	return s.made("segment sum", C.sto_segment_sum(s.result(), unsafe.Pointer(x), unsafe.Pointer(starts),
-		unsafe.Pointer(of)), x, starts)
+	return s.shim("segment sum", func(out *unsafe.Pointer) *C.char {
+		return C.sto_segment_sum(out, unsafe.Pointer(x), unsafe.Pointer(starts), unsafe.Pointer(of))
+	}, x, starts)
 }
 
 func (s *scope) segmentSoftmax(x, starts, of handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	return s.made("segment softmax", C.sto_segment_softmax(s.result(), unsafe.Pointer(x), unsafe.Pointer(starts),
-		unsafe.Pointer(of)), x, starts)
+	return s.shim("segment softmax", func(out *unsafe.Pointer) *C.char {
+		return C.sto_segment_softmax(out, unsafe.Pointer(x), unsafe.Pointer(starts), unsafe.Pointer(of))
+	}, x, starts)
 }
 
 func (s *scope) mix(p, z handle, e *edgesOnDevice) handle {
-	if s.err != nil {
-		return nil
-	}
-	message := C.sto_mix(s.result(), unsafe.Pointer(p), unsafe.Pointer(z), unsafe.Pointer(e.from),
-		unsafe.Pointer(e.to), unsafe.Pointer(e.in),
-		unsafe.Pointer(e.order), unsafe.Pointer(e.outStarts))
-	return s.made("mix", message, p, z, e.from, e.in)
-}
-
-func (s *scope) result() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(s.out())) }
-
-// made is keep for functions of the shim.
-func (s *scope) made(op string, message *C.char, in ...handle) handle {
-	if message != nil {
-		s.fault(op, unsafe.Pointer(message), in)
-		return nil
-	}
-	return s.keep(op, in...)
+	return s.shim("mix", func(out *unsafe.Pointer) *C.char {
+		return C.sto_mix(out, unsafe.Pointer(p), unsafe.Pointer(z), unsafe.Pointer(e.from), unsafe.Pointer(e.to),
+			unsafe.Pointer(e.in), unsafe.Pointer(e.order), unsafe.Pointer(e.outStarts))
+	}, p, z, e.from, e.in)
 }
 
 // differentiate adds to the parameters' gradients, from the gradients w.r.t. the heads' results.
@@ -87,21 +66,9 @@ func composedSegments(on bool) {
 func (s *scope) affine(x handle, p linear) handle { return s.addmm(p.bias, x, p.weight) }
 
 // addmm is c + a·b.
-func (s *scope) addmm(c, a, b handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgAddmm(s.out(), c, a, b)
-	return s.keep("addmm", c, a, b)
-}
+func (s *scope) addmm(c, a, b handle) handle { return s.three("addmm", lib.AtgAddmm, c, a, b) }
 
-func (s *scope) mv(a, x handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgMv(s.out(), a, x)
-	return s.keep("mv", a, x)
-}
+func (s *scope) mv(a, x handle) handle { return s.both("mv", lib.AtgMv, a, x) }
 
 // with is x + y, where a nil x is zero.
 func (s *scope) with(x, y handle) handle {
@@ -113,16 +80,9 @@ func (s *scope) with(x, y handle) handle {
 
 // leaky is LeakyReLU with [nets.Slope]; gotch's binding has a fixed other slope.
 func (s *scope) leaky(x handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	return s.made("leaky_relu", C.sto_leaky(s.result(), unsafe.Pointer(x), nets.Slope), x)
+	return s.shim("leaky_relu", func(out *unsafe.Pointer) *C.char { return C.sto_leaky(out, unsafe.Pointer(x), nets.Slope) }, x)
 }
 
 func (s *scope) indexSelect(x, index handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	lib.AtgIndexSelect(s.out(), x, 0, index)
-	return s.keep("index_select", x, index)
+	return s.call("index_select", func(out *handle) { lib.AtgIndexSelect(out, x, 0, index) }, x, index)
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/stoker-rl/stoker/nets"
@@ -14,8 +13,8 @@ type Adam[X Tensor] struct {
 	First, Second X // moments
 	Clip          float64
 	Now           AdamFactors // of the present step
+	Config        nets.Adam
 	of            *weights[X]
-	config        nets.Adam
 	steps         int64
 	stepper       Stepper
 }
@@ -31,15 +30,15 @@ const ClipEpsilon = 1e-6
 func (e *Engine[X]) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error) {
 	x, ok := n.(weighted[X])
 	if !ok || x.common().e != e {
-		return nil, fmt.Errorf("nets/native: NewAdam: the net is a %T, want one of this engine", n)
+		return nil, e.errorf("NewAdam: the net is a %T, want one of this engine", n)
 	}
 	c = c.WithDefaults()
 	if err := c.Validate(); err != nil {
-		return nil, fmt.Errorf("nets/native: NewAdam: %w", err)
+		return nil, e.errorf("NewAdam: %w", err)
 	}
 	w := x.common()
 	a := &Adam[X]{
-		Vectors: w.v, GroupNorms: e.newTensor("NewAdam", w.v.Groups), Clip: c.Clip, of: w, config: c,
+		Vectors: w.v, GroupNorms: e.newTensor("NewAdam", w.v.Groups), Clip: c.Clip, of: w, Config: c,
 		First: e.newTensor("NewAdam", w.v.Groups, w.v.Size), Second: e.newTensor("NewAdam", w.v.Groups, w.v.Size),
 	}
 	a.stepper = w.learner.NewAdam(a)
@@ -75,7 +74,7 @@ func (a *Adam[X]) SetRate(rate float64) {
 		a.of.e.Fail("SetRate", "Adam of %v at rate %g, want 0 or more", a.of, rate)
 		return
 	}
-	a.config.Rate = rate
+	a.Config.Rate = rate
 	a.prepare()
 }
 
@@ -106,7 +105,7 @@ func (a *Adam[X]) prepare() {
 	if a.steps == 0 {
 		return
 	}
-	c, t := a.config, float64(a.steps)
+	c, t := a.Config, float64(a.steps)
 	a.Now = AdamFactors{
 		Beta1: c.Beta1, Rest1: 1 - c.Beta1, Beta2: c.Beta2, Rest2: 1 - c.Beta2,
 		Rate: c.Rate / (1 - math.Pow(c.Beta1, t)), Scale: 1 / math.Sqrt(1-math.Pow(c.Beta2, t)), Epsilon: c.Epsilon,

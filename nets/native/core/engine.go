@@ -7,7 +7,8 @@ import (
 )
 
 // Backend does an engine's arithmetic. Its methods get operands that have been checked; all but Parallel and
-// Gumbel may be captured (see Record), and then they list what they would do.
+// Gumbel may be captured (see Record), and then they list what they would do. What fails beyond that is reported to the
+// [State].
 type Backend[X Tensor] interface {
 	// Info is how many threads a recorded update may use, and the family whose results are equal bit for bit.
 	Info() (threads int, kernels string)
@@ -108,7 +109,7 @@ func New[X Tensor](s *State, dtype nets.DType, back Backend[X], graphs Graphs[X]
 
 // Info implements [nets.Engine].
 func (e *Engine[X]) Info() nets.Info {
-	i := nets.Info{Name: "native", Device: "cpu", DType: e.dtype.String()}
+	i := nets.Info{Name: e.name, Device: "cpu", DType: e.dtype.String()}
 	i.Threads, i.Kernels = e.back.Info()
 	return i
 }

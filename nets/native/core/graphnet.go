@@ -44,8 +44,8 @@ func (r *GraphRun[X]) Mask(dst []float32, l, kind int) {
 	nets.DropoutMask(dst, *r.Drop, l, kind, r.Arch.Dropout)
 }
 
-// rows is the number of rows of a head per a kind of node, or per graph.
-func (r *GraphRun[X]) rows(kind int) int {
+// Rows is the number of rows of a head per a kind of node, or per graph.
+func (r *GraphRun[X]) Rows(kind int) int {
 	if kind == nets.WholeGraph {
 		return r.Batch.Graphs()
 	}
@@ -116,7 +116,7 @@ func (n *graphNet[X]) Forward(with nets.GraphWork, b *nets.GraphBatch, drop *rng
 		w.run.Heads[i].Ran = false
 	}
 	w.pass.Forward()
-	w.ran = true
+	w.ran = !n.e.Failed()
 }
 
 // Head implements [nets.GraphNet].
@@ -134,12 +134,12 @@ func (n *graphNet[X]) Head(with nets.GraphWork, head int, given [][]int32, extra
 		return n.nothing(with, head)
 	}
 	h := &w.run.Heads[head]
-	h.Given, h.Extra, h.Rows = given, extra, w.run.rows(n.arch.Heads[head].Per)
+	h.Given, h.Extra, h.Rows = given, extra, w.run.Rows(n.arch.Heads[head].Per)
 	h.Out.Resize(h.Rows)
 	h.Grad.Resize(h.Rows)
 	h.Grad.Clear()
 	w.pass.Head(head)
-	h.Ran = true
+	h.Ran = !n.e.Failed()
 	return h.Out
 }
 
@@ -185,7 +185,7 @@ func (w *graphWork[X]) Embedding(kind int) nets.Tensor {
 	}
 	t := w.embeddings[kind]
 	if w.ran {
-		t.Resize(w.run.rows(kind))
+		t.Resize(w.run.Rows(kind))
 		w.pass.Embedding(kind, t)
 	}
 	return t

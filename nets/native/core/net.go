@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -34,6 +33,9 @@ func (v *Vectors[X]) Widest() int {
 	}
 	return w
 }
+
+// String names the network in errors and recordings.
+func (v *Vectors[X]) String() string { return fmt.Sprintf("%s %d", v.Arch.Kind(), v.Params.ID()) }
 
 // Start is where an agent's values of a parameter begin that has an offset within its group.
 func (v *Vectors[X]) Start(agent, offset int) int {
@@ -83,9 +85,7 @@ func (w *weights[X]) ZeroGrads() {
 }
 
 // String names the network in errors and recordings.
-func (w *weights[X]) String() string {
-	return fmt.Sprintf("%s %d", w.v.Arch.Kind(), w.v.Params.ID())
-}
+func (w *weights[X]) String() string { return w.v.String() }
 
 func (w *weights[X]) common() *weights[X] { return w }
 
@@ -103,7 +103,7 @@ type net[X Tensor] struct {
 // NewNet implements [nets.Engine].
 func (e *Engine[X]) NewNet(a nets.Arch) (nets.Net, error) {
 	if a == nil {
-		return nil, errors.New("nets/native: NewNet: no architecture")
+		return nil, e.errorf("NewNet: no architecture")
 	}
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -207,8 +207,8 @@ func (n *net[X]) Forward(with nets.Work, in ...nets.Tensor) nets.Tensor {
 	for i, t := range in {
 		x, ok := t.(X)
 		if !ok || x == none {
-			n.e.Fail("Forward", "input %d (%s) of %v is a %T, want a tensor of the native engine in %v", i,
-				n.ports[i].Name, n, t, n.e.dtype)
+			n.e.Fail("Forward", "input %d (%s) of %v is a %T, want a tensor of the %s engine in %v", i,
+				n.ports[i].Name, n, t, n.e.name, n.e.dtype)
 			return w.out
 		}
 		if shape := x.Shape(); !isShape(shape, n.v.Agents, w.batch, n.ports[i].Width) {

@@ -8,9 +8,10 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// State is what all parts of one engine share: its first failure, and whether a recorded update is running or
-// being captured.
+// State is what all parts of one engine share: its name, its first failure, and whether a recorded update is running
+// or being captured.
 type State struct {
+	name   string
 	failed atomic.Bool
 	mu     sync.Mutex
 	err    error
@@ -21,8 +22,17 @@ type State struct {
 	capturing bool
 }
 
-// NewState returns the state of a new engine. With debug, every run of a recorded update is compared with its first.
-func NewState(debug bool) *State { return &State{debug: debug} }
+// NewState returns the state of a new native engine. With debug, every run of a recorded update is compared with its
+// first.
+func NewState(debug bool) *State { return &State{name: "native", debug: debug} }
+
+// Named returns the state of a new engine of another name.
+func Named(name string) *State { return &State{name: name} }
+
+// errorf is an error of the engine. The format says what was wrong and what would be right.
+func (s *State) errorf(format string, args ...any) error {
+	return fmt.Errorf("nets/"+s.name+": "+format, args...)
+}
 
 // Fail stores the first failure until Err takes it. Passes on several goroutines may call it. The format says
 // what was wrong and what would be right.
@@ -30,7 +40,7 @@ func (s *State) Fail(op, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err = fmt.Errorf("nets/native: "+op+": "+format, args...)
+		s.err = s.errorf(op+": "+format, args...)
 		s.failed.Store(true)
 	}
 }
@@ -100,7 +110,7 @@ func (t *trace) add(format string, args ...any) {
 }
 
 // difference names the first operation that differs from the first run's.
-func difference(want, got []string) error {
+func (s *State) difference(want, got []string) error {
 	const ended = "the end"
 	at := func(ops []string, i int) string {
 		if i < len(ops) {
@@ -110,8 +120,7 @@ func difference(want, got []string) error {
 	}
 	for i := range max(len(want), len(got)) {
 		if a, b := at(want, i), at(got, i); a != b {
-			return fmt.Errorf("nets/native: operation %d is %s, in the first run it was %s: "+
-				"each run must do the same operations", i+1, b, a)
+			return s.errorf("operation %d is %s, in the first run it was %s: each run must do the same operations", i+1, b, a)
 		}
 	}
 	return nil
@@ -135,7 +144,7 @@ func (e *Engine[X]) Record(name string, update func()) nets.Recorded {
 // Run implements [nets.Recorded].
 func (r *recorded[X]) Run() error {
 	if r.update == nil {
-		return fmt.Errorf("nets/native: recorded update %q has no function", r.name)
+		return r.e.errorf("recorded update %q has no function", r.name)
 	}
 	if r.e.capturing {
 		return r.nested()
@@ -191,5 +200,5 @@ func (r *recorded[X]) compare() error {
 		r.first, r.ran = ops, true
 		return nil
 	}
-	return r.wrap(difference(r.first, ops))
+	return r.wrap(r.e.difference(r.first, ops))
 }

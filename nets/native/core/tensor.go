@@ -137,7 +137,7 @@ func (e *Engine[X]) take(op, what string, t nets.Tensor) (x X, ok bool) {
 	}
 	var none X
 	if x, ok = t.(X); !ok || x == none {
-		e.Fail(op, "%s is a %T, want a tensor of the native engine in %v", what, t, e.dtype)
+		e.Fail(op, "%s is a %T, want a tensor of the %s engine in %v", what, t, e.name, e.dtype)
 		return x, false
 	}
 	return x, true
