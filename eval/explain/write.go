@@ -92,6 +92,9 @@ func percent(i Interval) string {
 	return fmt.Sprintf("%.1f %% [%.1f, %.1f]", 100*i.Value, 100*i.Low, 100*i.High)
 }
 
+// mostShown is how many features the printed table has at most: an observation may have a thousand.
+const mostShown = 40
+
 // Text writes the explanation as tables, with the top largest attributions of each decision.
 func Text(w io.Writer, e *Explanation, top int) error {
 	var b strings.Builder
@@ -106,7 +109,8 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	if len(e.Features) > 0 && e.Features[0].Lost != nil {
 		rows[0] = append(rows[0], "shuffled: return lost")
 	}
-	for _, f := range e.Features {
+	shown := min(len(e.Features), mostShown)
+	for _, f := range e.Features[:shown] {
 		row := []string{f.rank(), f.Name, f.Unit, percent(f.Own), percent(f.Others), fmt.Sprintf("%.2f sd", f.Moved)}
 		if f.Lost != nil {
 			row = append(row, fmt.Sprintf("%.3g [%.3g, %.3g]", f.Lost.Value, f.Lost.Low, f.Lost.High))
@@ -114,6 +118,9 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		rows = append(rows, row)
 	}
 	b.WriteString(report.Columns(rows, false))
+	if more := len(e.Features) - shown; more > 0 {
+		fmt.Fprintf(&b, "and %d features more, each with a smaller share: features.csv has them\n", more)
+	}
 	fmt.Fprintf(&b, "Integrated gradients leave %.1f %% unexplained (numerical error); "+
 		"rank correlation with the effect of shuffling: %.2f (Spearman).\n", 100*e.Unexplained, e.Agreement)
 	b.WriteString("\nEach decision, its largest shares, and whether it rises (↑) or falls (↓) as the feature rises\n")
