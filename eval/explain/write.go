@@ -92,8 +92,8 @@ func percent(i Interval) string {
 	return fmt.Sprintf("%.1f %% [%.1f, %.1f]", 100*i.Value, 100*i.Low, 100*i.High)
 }
 
-// mostShown is how many features the printed table has at most: an observation may have a thousand.
-const mostShown = 40
+// shown are the features that are printed and drawn, the first 40: an observation may have a thousand.
+func (e *Explanation) shown() []Feature { return e.Features[:min(len(e.Features), 40)] }
 
 // Text writes the explanation as tables, with the top largest attributions of each decision.
 func Text(w io.Writer, e *Explanation, top int) error {
@@ -109,8 +109,8 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	if len(e.Features) > 0 && e.Features[0].Lost != nil {
 		rows[0] = append(rows[0], "shuffled: return lost")
 	}
-	shown := min(len(e.Features), mostShown)
-	for _, f := range e.Features[:shown] {
+	shown := e.shown()
+	for _, f := range shown {
 		row := []string{f.rank(), f.Name, f.Unit, percent(f.Own), percent(f.Others), fmt.Sprintf("%.2f sd", f.Moved)}
 		if f.Lost != nil {
 			row = append(row, fmt.Sprintf("%.3g [%.3g, %.3g]", f.Lost.Value, f.Lost.Low, f.Lost.High))
@@ -118,7 +118,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		rows = append(rows, row)
 	}
 	b.WriteString(report.Columns(rows, false))
-	if more := len(e.Features) - shown; more > 0 {
+	if more := len(e.Features) - len(shown); more > 0 {
 		fmt.Fprintf(&b, "and %d features more, each with a smaller share: features.csv has them\n", more)
 	}
 	fmt.Fprintf(&b, "Integrated gradients leave %.1f %% unexplained (numerical error); "+
@@ -181,17 +181,21 @@ func arrow(choice bool, slope float64) string {
 // figure draws the features' shares, own and others', as bars with intervals, and beside them the return that shuffling
 // loses.
 func (e *Explanation) figure() *chart.Figure {
+	features := e.shown()
 	own, others, lost := chart.Styles(0), chart.Styles(1), chart.Styles(2)
 	f := &chart.Figure{
 		Title: fmt.Sprintf("What drives %s's decisions in %s", e.Policy, e.Env), Columns: 1, Width: 420,
-		Height: vg.Length(50 + 30*len(e.Features)),
+		Height: vg.Length(50 + 30*len(features)),
 		Key: []chart.Entry{{Text: "of the deciding agent", Style: own, Dot: true, Band: true},
 			{Text: "of others", Style: others, Dot: true, Band: true}},
 	}
 	if e.tooFew() != "" {
 		f.Title += fmt.Sprintf(": %d episodes rank nothing", e.Episodes)
 	}
-	names := make([]string, len(e.Features))
+	if more := len(e.Features) - len(features); more > 0 {
+		f.Title += fmt.Sprintf(" (%d features more)", more)
+	}
+	names := make([]string, len(features))
 	shares := chart.NewPanel("", "share of integrated gradients", "")
 	var cost *chart.Panel
 	if len(e.Features) > 0 && e.Features[0].Lost != nil {
@@ -199,7 +203,7 @@ func (e *Explanation) figure() *chart.Figure {
 		f.Columns, f.Width = 2, 330
 		f.Key = append(f.Key, chart.Entry{Text: "shuffled while playing", Style: lost, Dot: true, Band: true})
 	}
-	for i, x := range e.Features {
+	for i, x := range features {
 		names[i] = x.Name
 		if x.Unit != "" {
 			names[i] += " (" + x.Unit + ")"
