@@ -220,7 +220,7 @@ func Read(f *agents.PolicyFile, spec *envs.Spec) (*Description, error) {
 	if json.Unmarshal(f.Description, &is) == nil && is.Format != Format {
 		return nil, fmt.Errorf("description has format %v, want %q: another version of Stoker wrote it", is.Format, Format)
 	}
-	if err := frozen.Describe(f, f.Agent, spec, &d); err != nil {
+	if err := frozen.Describe(f, spec, &d); err != nil {
 		return nil, err
 	}
 	if len(d.Kinds) != len(spec.Kinds) {
@@ -325,7 +325,7 @@ func (k *Kind) open(f *agents.PolicyFile, spec *envs.Spec, kind int, act nets.En
 	if err := frozen.Fits(f, k.Array(network), arch); err != nil {
 		return nil, err
 	}
-	h, err := newHead(k, on, arch.AgentCount(), f.Arrays[k.Array(logStd)].Data)
+	h, err := newHead(k, on, arch.Groups(), f.Arrays[k.Array(logStd)].Data)
 	if err != nil {
 		return nil, err
 	}

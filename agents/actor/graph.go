@@ -3,6 +3,7 @@ package actor
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
@@ -78,6 +79,7 @@ func (k *Kind) Graph(spec *envs.Spec) (*graphs.Problem, nets.Graph, error) {
 		Hidden: arch.Hidden, Layers: arch.Layers, Own: arch.Own, Skip: arch.Skip, Norm: arch.Norm, Dropout: arch.Dropout,
 		BothWays: len(arch.Edges) > len(prob.Space.Edges),
 	}, 0)
+	arch.Heads = slices.Clone(arch.Heads)
 	for i := range arch.Heads {
 		arch.Heads[i].FinalBound = 0 // of no more importance
 	}

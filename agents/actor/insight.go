@@ -19,7 +19,7 @@ type insight struct {
 	seen  []float32   // last observations, [rows, agents, width]
 	out   []float32   // [rows, agents, outputs]
 	slope []float32   // of each output by the network's own, as out
-	dy    []float32   // [groups, rows, outputs], as the network has them
+	dy    []float32   // [places, rows, outputs], as the network has them
 	dx    []float32   // as Net.In
 	by    []float32   // [rows, agents, width]
 	all   []bool      // that every agent is present

@@ -26,18 +26,19 @@ type NetOptions struct {
 // allocate once made.
 type Net struct {
 	Net nets.Net
-	// In is the input, standardised and mixed, as the network takes it: [groups, rows, width].
+	// In is the input, standardised and mixed, as the network takes it: [places, rows, width].
 	In []float32
 
 	e              nets.Engine
 	work           nets.Work
 	agents, copies int
 	each           bool // the network has a place for each agent
+	own            bool // each agent has weights of its own
 	joint          bool // it sees all agents at once
 	hides          bool // absent agents' observations become zeros: others see them
 	width, outputs int  // of an agent
 	in             []nets.Tensor
-	out            []float32 // [groups, rows, outputs]
+	out            []float32 // [places, rows, outputs]
 	field          *Field    // with mix mean, else nil
 	norm           *norm     // nil where observations stay as they are
 	raw            []float32 // standardised observations in the order of the environment, for field
@@ -58,17 +59,17 @@ func NewNet(e nets.Engine, arch nets.Arch, o NetOptions) (*Net, error) {
 	}
 	_, sees := arch.(nets.MeanField)
 	n := &Net{
-		Net: net, e: e, agents: o.Kind.Agents, copies: o.Copies, hides: sees, each: arch.AgentCount() > 1,
+		Net: net, e: e, agents: o.Kind.Agents, copies: o.Copies, hides: sees, joint: o.Joint, each: arch.AgentCount() > 1,
+		own:   arch.Groups() > 1,
 		width: arch.Inputs()[0].Width, outputs: arch.Output().Width,
 	}
-	groups, rows := arch.AgentCount(), o.Copies*o.Kind.Agents/arch.AgentCount()
-	n.joint = o.Joint
+	places, rows := arch.AgentCount(), o.Copies*o.Kind.Agents/arch.AgentCount()
 	if o.Joint {
 		rows = o.Copies
-		n.in = []nets.Tensor{e.NewTensor(groups, rows, n.width)}
+	}
+	n.in = []nets.Tensor{e.NewTensor(places, rows, n.width)}
+	if o.Joint {
 		n.width, n.outputs = n.width/o.Kind.Agents, n.outputs/o.Kind.Agents
-	} else {
-		n.in = []nets.Tensor{e.NewTensor(groups, rows, n.width)}
 	}
 	n.work, n.In = net.NewWork(rows), make([]float32, nets.Size(n.in[0]))
 	if o.Mix == Mean {
@@ -76,11 +77,11 @@ func NewNet(e nets.Engine, arch nets.Arch, o NetOptions) (*Net, error) {
 	}
 	if o.Squash {
 		n.outputs /= 2
-		if n.last, err = e.NewNet(nets.SquashedGaussian{Agents: groups, Actions: n.outputs}); err != nil {
+		if n.last, err = e.NewNet(nets.SquashedGaussian{Agents: places, Actions: n.outputs}); err != nil {
 			return nil, err
 		}
-		n.lastWork, n.lastIn = n.last.NewWork(rows), []nets.Tensor{nil, e.NewTensor(groups, rows, n.outputs)}
-		n.eps = make([]float32, groups*rows*n.outputs)
+		n.lastWork, n.lastIn = n.last.NewWork(rows), []nets.Tensor{nil, e.NewTensor(places, rows, n.outputs)}
+		n.eps = make([]float32, places*rows*n.outputs)
 	}
 	n.out = make([]float32, o.Copies*o.Kind.Agents*n.outputs)
 	n.Noise(nil)
@@ -97,7 +98,7 @@ func (n *Net) place(copy, agent int) int {
 
 // group is the number of an agent's weights.
 func (n *Net) group(agent int) int {
-	if n.each {
+	if n.own {
 		return agent
 	}
 	return 0
@@ -199,7 +200,7 @@ func (n *Net) forward(in []float32) error {
 	return nil
 }
 
-// backward takes the gradient of the outputs, [groups, rows, outputs], and writes that of In to dx.
+// backward takes the gradient of the outputs, [places, rows, outputs], and writes that of In to dx.
 func (n *Net) backward(grad nets.Tensor, dx []float32) error {
 	if n.last != nil {
 		n.last.Backward(n.lastWork, grad, nets.Inputs)

@@ -208,3 +208,44 @@ func TestHeldBesideOthersRefused(t *testing.T) {
 		t.Errorf("two kinds that hold an action: %v", err)
 	}
 }
+
+// Shared weights have one deviation for all agents, and act for any number of them.
+func TestSharedGaussian(t *testing.T) {
+	e := native.New(native.Options{})
+	world := func(n int) *envs.Spec {
+		return &envs.Spec{ID: "test/Shared-v1", Kinds: []envs.Kind{{Name: "one", Agents: n, Observation: envs.NewBox(1, -1, 1),
+			Action: envs.NewBox(1, -1, 1)}}}
+	}
+	arch := nets.MLP{Agents: 2, Shared: true, In: []nets.Port{{Name: "observation", Width: 1}}, Out: 1, Activation: nets.Tanh}
+	net, err := e.NewNet(arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net.Params().Set([]float32{0.5, 0}) // weight, bias
+	part := actor.Part{Params: net.Params(), LogStd: [][]float64{{-20}}}
+	part.Head, part.Bounds, part.Network.Arch = actor.Gaussian, actor.Clip, arch
+	p, err := actor.Source{Agent: "test", Spec: world(2), Train: e, Act: e}.Policy(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := actor.Open(f, world(3), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act := envs.NewObservation(world(3)), envs.NewAction(world(3))
+	for j := range 3 {
+		obs.Kinds[0].Active[j], obs.Kinds[0].Values[j] = true, float32(j)/4
+	}
+	if err := q.Act(obs, act, false); err != nil {
+		t.Fatal(err)
+	}
+	for j, x := range act.Kinds[0] {
+		if d := x - float32(j)/8; d > 1e-6 || d < -1e-6 {
+			t.Errorf("agent %d does %g, want %g", j, x, float32(j)/8)
+		}
+	}
+}

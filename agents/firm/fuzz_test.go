@@ -1,6 +1,7 @@
 package firm
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -27,6 +28,12 @@ func FuzzPolicyFile(f *testing.F) {
 	f.Add(whole.Description, "function.network", len(whole.Arrays["function.network"].Data), []byte{})
 	f.Add([]byte(`{"format":"firm/2","move":2,"low":0.2,"high":0.8,"actor":{}}`), "function.shift", 1, []byte{0, 0, 0xc0, 0x7f})
 	act := native.New(native.Options{})
+	other := *whole
+	other.Agent = "maddpg"
+	if _, err := OpenPolicy(&other, newWorkflow(f, sizing.Parallel).Spec(), act); err == nil ||
+		!strings.Contains(err.Error(), `made by agent "maddpg", want "firm"`) {
+		f.Errorf("another agent's policy: %v", err)
+	}
 	e := newWorkflow(f, sizing.Parallel)
 	obs, do := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
 	if err := e.Reset(1, nil, obs); err != nil {

@@ -66,7 +66,10 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.
 
 func open(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*TrainedPolicy, error) {
 	var d description
-	if err := frozen.Describe(f, Name, spec, &d); err != nil {
+	if f.Agent != Name {
+		return nil, fmt.Errorf("made by agent %q, want %q", f.Agent, Name)
+	}
+	if err := frozen.Describe(f, spec, &d); err != nil {
 		return nil, err
 	}
 	if d.Format != format || d.Move < 1 || !(d.Low >= 0 && d.Low < d.High && d.High <= 1) {

@@ -93,7 +93,6 @@ func TestStateIsTheStream(t *testing.T) {
 func TestFilesRefused(t *testing.T) {
 	spec := &envs.Spec{ID: "test/E-v1"}
 	for want, change := range map[string]func(*agents.PolicyFile){
-		`made by agent "other", want "test"`:      func(f *agents.PolicyFile) { f.Agent = "other" },
 		"trained for test/F-v1, not for test/E-v": func(f *agents.PolicyFile) { f.EnvID = "test/F-v1" },
 		"description: unexpected EOF":             func(f *agents.PolicyFile) { f.Description = []byte("{") },
 		`unknown field "more"`:                    func(f *agents.PolicyFile) { f.Description = []byte(`{"more":1}`) },
@@ -101,12 +100,12 @@ func TestFilesRefused(t *testing.T) {
 		f := file()
 		change(f)
 		var d struct{ Format int }
-		if err := Describe(f, "test", spec, &d); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Describe(f, spec, &d); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 	var d struct{ Format int }
-	if err := Describe(file(), "test", spec, &d); err != nil || d.Format != 1 {
+	if err := Describe(file(), spec, &d); err != nil || d.Format != 1 {
 		t.Errorf("format %d, %v", d.Format, err)
 	}
 	// Two agents with weights of their own: 2·(1·1 + 1) numbers.

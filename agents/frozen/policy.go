@@ -1,4 +1,4 @@
-// Package frozen is what policies with frozen weights have in common: reading who made a policy's file and its description
+// Package frozen is what policies with frozen weights have in common: reading a policy file's description
 // ([Describe], [Fits]), the fingerprint of its content ([Sum]), and all of [envs.Policy] except acting ([Policy]).
 //
 // Not here: what a description says and how a policy acts (agents/actor, agents/firm), and
@@ -81,11 +81,8 @@ func (p *Policy) UnmarshalBinary(b []byte) error { return state.Load(b, p.kind()
 func (p *Policy) kind() string { return p.File.Agent + ": policy" }
 
 // Describe reads a file's description into description, a pointer to a struct without room for other keys. The file
-// must be one that the named agent made for the environment of spec.
-func Describe(f *agents.PolicyFile, agent string, spec *envs.Spec, description any) error {
-	if f.Agent != agent {
-		return fmt.Errorf("made by agent %q, want %q", f.Agent, agent)
-	}
+// must be one that was made for the environment of spec.
+func Describe(f *agents.PolicyFile, spec *envs.Spec, description any) error {
 	if f.EnvID != spec.ID {
 		return fmt.Errorf("trained for %s, not for %s", f.EnvID, spec.ID)
 	}

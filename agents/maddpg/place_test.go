@@ -48,10 +48,7 @@ func TestSharedWeightsActOnAnyGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := p.Export()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := stored(t, r)
 		spec := newToy(toyOptions{agents: 7, sequence: both}).Spec()
 		q, err := actor.Open(f, spec, native.New(native.Options{}))
 		if err != nil {

@@ -178,9 +178,9 @@ func (a *gaussian) std() float64 {
 	return sum / float64(n)
 }
 
-// actOne acts for the agents of one copy, which see o, into act: [agents, components]. d is what the copy's agents do as the
+// actCopy acts for the agents of one copy, which see o, into act: [agents, components]. d is what the copy's agents do as the
 // rollout stores it.
-func (m *vectors) actOne(copy int, o *envs.KindObservation, s *rng.Stream, act []float32, d decision) error {
+func (m *vectors) actCopy(copy int, o *envs.KindObservation, s *rng.Stream, act []float32, d decision) error {
 	components := len(act) / m.kind.Agents
 	for j, here := range o.Active {
 		mine := act[j*components : (j+1)*components]

@@ -340,7 +340,7 @@ func (m *vectors) act(w world, s *rng.Stream, d *decision) error {
 		return err
 	}
 	for i := range w.v.Copies() {
-		if err := m.actOne(i, w.seen(i), s, w.act(i), d.of(i, m.kind.Agents)); err != nil {
+		if err := m.actCopy(i, w.seen(i), s, w.act(i), d.of(i, m.kind.Agents)); err != nil {
 			return err
 		}
 	}

@@ -100,9 +100,10 @@ func (l *Learner) Act(v *envs.Vector) error {
 		if err := l.acting.Run(v.Obs.Kinds[0].Values, v.Obs.Kinds[0].Active); err != nil {
 			return fmt.Errorf("sac: %w", err)
 		}
-		for i := range l.taken {
-			at := i / l.p.act
-			l.taken[i] = l.acting.Row(at/l.p.agents, at%l.p.agents)[i%l.p.act]
+		for i := range l.ctx.Copies {
+			for j := range l.p.agents {
+				copy(l.row(i)[j*l.p.act:], l.acting.Row(i, j))
+			}
 		}
 	}
 	for i := range l.ctx.Copies {

@@ -55,7 +55,7 @@ func orNull(x any) any {
 	return x
 }
 
-// changed leaves out the keys of x that are as in y.
+// changed leaves out the keys of x that are as in y; a key that y alone has is null.
 func changed(x, y any) any {
 	a, ok := x.(map[string]any)
 	b, both := y.(map[string]any)
@@ -64,8 +64,13 @@ func changed(x, y any) any {
 	}
 	out := map[string]any{}
 	for key, v := range a {
-		if w, there := b[key]; !there || !reflect.DeepEqual(v, w) {
-			out[key] = changed(v, w)
+		if !reflect.DeepEqual(v, b[key]) {
+			out[key] = changed(v, b[key])
+		}
+	}
+	for key, w := range b {
+		if _, there := a[key]; !there && w != nil {
+			out[key] = nil
 		}
 	}
 	return out

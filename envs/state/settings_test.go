@@ -16,8 +16,11 @@ func TestSettings(t *testing.T) {
 	type config struct {
 		Name string `json:"name"`
 		In   inner  `json:"in"`
+		Size int    `json:"size,omitempty"`
 	}
-	d := config{"x", inner{1, []float64{2, 3}}}
+	d := config{"x", inner{1, []float64{2, 3}}, 5}
+	zero := d
+	zero.Size = 0
 	same, list, number, none := d, d, d, d
 	same.In.B = []float64{2, 3}
 	list.In.B = []float64{2, 4}
@@ -31,9 +34,9 @@ func TestSettings(t *testing.T) {
 		config config
 		want   string
 	}{
-		{same, "{}"}, {list, `{"in":{"b":[2,4]}}`}, {number, `{"in":{"a":1.0000000000000002}}`}, {none, `{"in":{"b":null}}`},
+		{same, "{}"}, {zero, `{"size":null}`}, {list, `{"in":{"b":[2,4]}}`}, {number, `{"in":{"a":1.0000000000000002}}`}, {none, `{"in":{"b":null}}`},
 		{empty, `{"in":{"b":null}}`},
-		{endless, "{Name:x In:{A:+Inf B:[2 3]}}"},
+		{endless, "{Name:x In:{A:+Inf B:[2 3]} Size:5}"},
 	} {
 		if got := state.Settings(c.config, d); got != c.want {
 			t.Errorf("%+v is %s, want %s", c.config, got, c.want)

@@ -1,6 +1,7 @@
 package gorgonia
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -61,8 +62,11 @@ func TestGraphMisuse(t *testing.T) {
 	if _, err := e.NewGraphNet(nets.Graph{}); err == nil {
 		t.Error("a network without nodes was built")
 	}
-	if _, err := e.NewAdam(nil, nets.Adam{}); err == nil {
-		t.Error("an optimiser of no net")
+	empty := reflect.Zero(reflect.TypeOf(x.Net)).Interface().(nets.Weights) // a typed nil
+	for _, n := range []nets.Weights{nil, empty} {
+		if _, err := e.NewAdam(n, nets.Adam{}); err == nil {
+			t.Errorf("an optimiser of no net, a %T", n)
+		}
 	}
 	none := x.Net.NewWork()
 	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) || !slices.Equal(b,

@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"reflect"
 
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -29,7 +30,7 @@ const ClipEpsilon = 1e-6
 // NewAdam implements [nets.Engine].
 func (e *Engine[X]) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error) {
 	x, ok := n.(weighted[X])
-	if !ok || x.common().e != e {
+	if !ok || reflect.ValueOf(n).IsNil() || x.common().e != e {
 		return nil, e.errorf("NewAdam: the net is a %T, want one of this engine", n)
 	}
 	c = c.WithDefaults()
