@@ -20,9 +20,9 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/pareto"
 	"github.com/stoker-rl/stoker/eval/report"
-	"github.com/stoker-rl/stoker/eval/words"
 )
 
 // first is what a person wants to know of policy a: how well it keeps the constraint, at what price, and whether a

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
-	"github.com/stoker-rl/stoker/eval/words"
 )
 
 // ReportFile is the evaluation as one page for people: nothing of it lies elsewhere but the data that it links to.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
-	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 

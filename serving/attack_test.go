@@ -27,7 +27,7 @@ import (
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	"github.com/stoker-rl/stoker/serving"
-	pb "github.com/stoker-rl/stoker/serving/inference"
+	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 )
 
 // rawCodec sends bytes as they are.

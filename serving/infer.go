@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/serving/internal/tensors"
+	"github.com/stoker-rl/stoker/serving/internal/wire"
 	"github.com/stoker-rl/stoker/serving/models"
-	"github.com/stoker-rl/stoker/serving/tensors"
-	"github.com/stoker-rl/stoker/serving/wire"
 )
 
 // failure is an error with the status that a client gets.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/policy"
-	"github.com/stoker-rl/stoker/serving/tensors"
-	"github.com/stoker-rl/stoker/serving/wire"
+	"github.com/stoker-rl/stoker/serving/internal/tensors"
+	"github.com/stoker-rl/stoker/serving/internal/wire"
 )
 
 // headerLength says how many bytes of a body are JSON; the rest are binary tensors.

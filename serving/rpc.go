@@ -21,10 +21,10 @@ import (
 	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stoker-rl/stoker/serving/inference"
+	"github.com/stoker-rl/stoker/serving/internal/inference"
+	"github.com/stoker-rl/stoker/serving/internal/tensors"
+	"github.com/stoker-rl/stoker/serving/internal/wire"
 	"github.com/stoker-rl/stoker/serving/models"
-	"github.com/stoker-rl/stoker/serving/tensors"
-	"github.com/stoker-rl/stoker/serving/wire"
 )
 
 // window is how much of a stream may arrive before it is read, and the most of a message of all calls but ModelInfer.

@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stoker-rl/stoker/serving"
-	pb "github.com/stoker-rl/stoker/serving/inference"
+	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 )
 
 // authority signs certificates.

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/stoker-rl/stoker/serving/inference"
+	"github.com/stoker-rl/stoker/serving/internal/inference"
 	"github.com/stoker-rl/stoker/serving/models"
 )
 

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stoker-rl/stoker/internal/chart"
-	pb "github.com/stoker-rl/stoker/serving/inference"
+	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 

@@ -25,7 +25,7 @@ import (
 
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
-	pb "github.com/stoker-rl/stoker/serving/inference"
+	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 

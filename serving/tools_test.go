@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-rl/stoker/serving"
-	pb "github.com/stoker-rl/stoker/serving/inference"
+	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 )
 
 // wrk and h2load get an answer to every request: HTTP/1.1, HTTP/2 without TLS, and gRPC.

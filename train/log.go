@@ -9,7 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
-	"github.com/stoker-rl/stoker/train/tensorboard"
+	"github.com/stoker-rl/stoker/train/internal/tensorboard"
 )
 
 // logger writes one line of metrics to three places: metrics.jsonl (what), timing.jsonl (when and how fast) and the

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/train/tensorboard"
+	"github.com/stoker-rl/stoker/train/internal/tensorboard"
 )
 
 // Options say how a run is carried out; nothing here but InitFrom and Steps shapes its results.

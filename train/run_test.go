@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/train/tensorboard/eventtest"
+	"github.com/stoker-rl/stoker/train/internal/tensorboard/eventtest"
 )
 
 // A run folder holds what the package says, and each file what it is for.

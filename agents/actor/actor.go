@@ -17,7 +17,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/frozen"
+	"github.com/stoker-rl/stoker/agents/internal/frozen"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"

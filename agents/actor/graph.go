@@ -7,8 +7,8 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
-	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/agents/internal/frozen"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"

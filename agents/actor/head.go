@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"

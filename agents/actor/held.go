@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/frozen"
+	"github.com/stoker-rl/stoker/agents/internal/frozen"
 	"github.com/stoker-rl/stoker/envs"
 )
 

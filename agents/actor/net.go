@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/learning"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"

@@ -3,7 +3,7 @@ package choice
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )

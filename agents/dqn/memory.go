@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents/choice"
-	"github.com/stoker-rl/stoker/agents/learning"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"

@@ -16,8 +16,8 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/agents/maddpg"
-	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )

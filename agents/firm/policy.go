@@ -8,7 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/frozen"
+	"github.com/stoker-rl/stoker/agents/internal/frozen"
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"

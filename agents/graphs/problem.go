@@ -10,7 +10,7 @@ package graphs
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"

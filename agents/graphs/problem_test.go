@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/graphs/graphstest"
+	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"

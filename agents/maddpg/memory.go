@@ -3,7 +3,7 @@ package maddpg
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/agents/learning"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )

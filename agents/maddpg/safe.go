@@ -3,8 +3,8 @@ package maddpg
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/agents/safe"
-	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"

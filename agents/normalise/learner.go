@@ -18,7 +18,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/check"
-	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/agents/internal/check"
+	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/learning"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
-	"github.com/stoker-rl/stoker/agents/graphs/graphstest"
+	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"

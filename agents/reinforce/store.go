@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents/learning"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/insighttest"
+	"github.com/stoker-rl/stoker/agents/internal/insighttest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"

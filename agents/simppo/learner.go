@@ -15,9 +15,9 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/internal/check"
+	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/agents/ppo"
-	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )

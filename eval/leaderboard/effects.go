@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train/sweep"
 )

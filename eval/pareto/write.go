@@ -13,8 +13,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
-	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )

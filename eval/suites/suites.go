@@ -4,12 +4,12 @@ package suites
 
 import (
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/suites/faasconf"
-	"github.com/stoker-rl/stoker/eval/suites/gnn"
-	"github.com/stoker-rl/stoker/eval/suites/hops"
-	"github.com/stoker-rl/stoker/eval/suites/misses"
-	"github.com/stoker-rl/stoker/eval/suites/optiserve"
-	"github.com/stoker-rl/stoker/eval/suites/stepconf"
+	"github.com/stoker-rl/stoker/eval/suites/internal/faasconf"
+	"github.com/stoker-rl/stoker/eval/suites/internal/gnn"
+	"github.com/stoker-rl/stoker/eval/suites/internal/hops"
+	"github.com/stoker-rl/stoker/eval/suites/internal/misses"
+	"github.com/stoker-rl/stoker/eval/suites/internal/optiserve"
+	"github.com/stoker-rl/stoker/eval/suites/internal/stepconf"
 )
 
 // All lists the suites.

@@ -3,7 +3,7 @@ package gorgonia
 import (
 	"math"
 
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // weights is a network's parameters and gradients. It implements [core.Learner].

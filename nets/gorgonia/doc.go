@@ -20,5 +20,5 @@
 // π(a)/π_old(a) overflows. Everything else in package nets is supported.
 //
 // A recorded update calls its function on each run. What is not here: descriptions of networks (package nets), checks of
-// operands and shapes (nets/native/core), the table of engines (nets/engines), and devices other than the CPU.
+// operands and shapes (nets/internal/core), the table of engines (nets/engines), and devices other than the CPU.
 package gorgonia

@@ -7,7 +7,7 @@ import (
 	dense "gorgonia.org/tensor"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // Options of an engine. The zero value computes in float32.

@@ -8,7 +8,7 @@ import (
 	lib "gorgonia.org/gorgonia"
 	dense "gorgonia.org/tensor"
 
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // node is an expression whose value is a matrix.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // graphNet implements [core.GraphNetwork]. Edges are dense incidence matrices, so that a pass needs only matrix

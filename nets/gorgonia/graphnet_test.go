@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/netstest"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
 
 // Gradients are compared with finite differences, and whole updates with other engines, in nets/engines.

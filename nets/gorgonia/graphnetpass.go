@@ -10,7 +10,7 @@ import (
 	dense "gorgonia.org/tensor"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // graphPass builds expressions over a batch of graphs and holds the leaves of the parameters that they use. A nil

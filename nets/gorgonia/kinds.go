@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // term is one input of a layer: its features, and the first of its rows in the layer's weight.

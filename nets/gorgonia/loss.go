@@ -6,7 +6,7 @@ import (
 	lib "gorgonia.org/gorgonia"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // lossKey identifies a loss's graph: the loss with its constants, and the size of its first arg as a matrix.

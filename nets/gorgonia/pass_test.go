@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/netstest"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/rng"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // Passes of a unit's program, as bits: one forward, and a backward pass for each bit of [nets.Wrt].

@@ -36,7 +36,7 @@
 //   - plain: plain/mlp.go
 //   - tiles: a file of its own, and its place in tile/layers.go
 //   - the other engines: nets/torch/mlp.go and nets/gorgonia/kinds.go
-//   - a network with it for the tests of all engines: nets/netstest/netstest.go
+//   - a network with it for the tests of all engines: nets/internal/netstest/netstest.go
 //   - the configuration key that offers it, such as norm in agents/maddpg/config.go
 //
 // An activation needs no files of its own: it is a case in plain/mlp.go and tile/layers.go. With a kernel of its

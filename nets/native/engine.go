@@ -4,11 +4,11 @@ import (
 	"os"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
-	"github.com/stoker-rl/stoker/nets/native/graph"
+	"github.com/stoker-rl/stoker/nets/internal/core"
+	"github.com/stoker-rl/stoker/nets/native/internal/graph"
+	"github.com/stoker-rl/stoker/nets/native/internal/plain"
+	"github.com/stoker-rl/stoker/nets/native/internal/tile"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
-	"github.com/stoker-rl/stoker/nets/native/plain"
-	"github.com/stoker-rl/stoker/nets/native/tile"
 )
 
 // Options of an engine. The zero value is what learners use.

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/native/core"
-	"github.com/stoker-rl/stoker/nets/native/graph"
+	"github.com/stoker-rl/stoker/nets/internal/core"
+	"github.com/stoker-rl/stoker/nets/native/internal/graph"
+	"github.com/stoker-rl/stoker/nets/native/internal/tile"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
-	"github.com/stoker-rl/stoker/nets/native/tile"
 )
 
 // sharedNeighbours are networks whose agents have nearly the same neighbours.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/netstest"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
 
 // BenchmarkGraph is inference (a score for each invocation) and a whole training step of a policy over graphs, with the

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/netstest"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
 
 // routes runs a test with both implementations of segments: the CPU's loops, and libtorch's operations as on a GPU.

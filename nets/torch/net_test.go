@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/netstest"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
 
 func TestGradientsAreThoseOfFiniteDifferences(t *testing.T) {

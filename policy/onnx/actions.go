@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
 // units say what actions in [0, 1] stand for on the platform, by agent and column: low at 0 and high at 1, rounded to

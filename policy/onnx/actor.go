@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
 // kind adds the policy of one kind of agents that see vectors.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
 // builder makes a graph operator by operator. Values go by their names.

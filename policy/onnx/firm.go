@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/firm"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
 // firm adds maddpg's actor, bounded, and who moves in this window: of the critical path from each function that follows

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
 // graph adds a policy over graphs: it chooses component by component for one graph, and each choice is an input of the

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
 // Extension is the end of a model's name.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
-	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
 

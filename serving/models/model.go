@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/policy"
-	"github.com/stoker-rl/stoker/serving/tensors"
+	"github.com/stoker-rl/stoker/serving/internal/tensors"
 )
 
 // Policy is what the server needs of a policy: *policy.Policy has it. Calls may come from many goroutines at once.

@@ -32,7 +32,7 @@ func evaluation() []Proof {
 		{
 			Name: "hops", Kind: Evaluation, Subject: "figures", Minutes: 15,
 			Claims: "HOPS' Figs. 2 to 4 on 20 seeds, and the same rivals at other prices.",
-			Steps:  []Step{stoker("suite hops --out $OUT"), goTest("./eval/suites/hops", "Quick", "-long")},
+			Steps:  []Step{stoker("suite hops --out $OUT"), goTest("./eval/suites/internal/hops", "Quick", "-long")},
 			Keep:   append([]string{"second-simulator.csv"}, suiteFiles...),
 			Short:  []string{"suite-hops"},
 		},
@@ -41,7 +41,7 @@ func evaluation() []Proof {
 			Claims: "FaaSConf's Figs. 1 to 3 and 8 to 14, five trainings of what learns, 20 seeds.",
 			Steps: []Step{
 				stoker("suite faasconf --runs runs --out $OUT"),
-				goTest("./eval/suites/faasconf", "^TestStatic$|^TestTrace$|^TestTuning$|^TestLab$"),
+				goTest("./eval/suites/internal/faasconf", "^TestStatic$|^TestTrace$|^TestTuning$|^TestLab$"),
 			},
 			// docs/faasconf has its figures.
 			Keep:  []string{"suite.md", "fig2-tuning.csv", "fig8-searches.csv", "fig9-equal.csv", "fig10-minutes.csv"},
@@ -50,7 +50,7 @@ func evaluation() []Proof {
 		{
 			Name: "gnnfig3", Kind: Evaluation, Subject: "figures", Minutes: 5,
 			Claims: "Fig. 3 of the graph paper and the numbers in its prose.",
-			Steps:  []Step{stoker("suite gnn-fig3 --out $OUT"), goTest("./eval/suites/gnn", "QuickFig3", "-long")},
+			Steps:  []Step{stoker("suite gnn-fig3 --out $OUT"), goTest("./eval/suites/internal/gnn", "QuickFig3", "-long")},
 			Keep:   suiteFiles,
 			Short:  []string{"suite-gnn-fig3"},
 		},
@@ -60,7 +60,7 @@ func evaluation() []Proof {
 			Needs:  []Need{Data},
 			Steps: []Step{
 				stoker("suite gnn-generalise --data $STOKER_DATA --out $OUT"),
-				goTest("./eval/suites/gnn", "QuickGeneralise", "-long"),
+				goTest("./eval/suites/internal/gnn", "QuickGeneralise", "-long"),
 			},
 			Keep:  suiteFiles,
 			Short: []string{"suite-gnn-generalise"},
@@ -71,7 +71,7 @@ func evaluation() []Proof {
 			Needs:  []Need{Data},
 			Steps: []Step{
 				stoker("suite optiserve --data $STOKER_DATA --out $OUT"),
-				goTest("./eval/suites/optiserve", "Quick", "-long"),
+				goTest("./eval/suites/internal/optiserve", "Quick", "-long"),
 			},
 			// docs/optiserve has its figures, docs/optiserve.md its tables.
 			Keep:  []string{"rows.csv"},
@@ -83,7 +83,7 @@ func evaluation() []Proof {
 			Needs:  []Need{Data},
 			Steps: []Step{
 				stoker("suite stepconf --data $STOKER_DATA --out $OUT"),
-				goTest("./eval/suites/stepconf", "Quick", "-long"),
+				goTest("./eval/suites/internal/stepconf", "Quick", "-long"),
 			},
 			// docs/stepconf has its figures, docs/stepconf.md its tables.
 			Keep:  []string{"rows.csv"},
@@ -378,7 +378,7 @@ func speed() []Proof {
 			Claims: "Fig. 1 of the graph paper: seconds of inference over edges.",
 			Needs:  []Need{IdleMachine},
 			Steps: []Step{
-				stoker("suite gnn-fig1 --seeds 1-6 --out $OUT"), goTest("./eval/suites/gnn", "QuickFig1", "-long"),
+				stoker("suite gnn-fig1 --seeds 1-6 --out $OUT"), goTest("./eval/suites/internal/gnn", "QuickFig1", "-long"),
 			},
 			Keep: append([]string{"fig1-seconds.csv"}, suiteFiles...),
 		},

@@ -74,7 +74,7 @@ func Shorts() []Short {
 		shorts = append(shorts, Short{Name: name, Files: tested, Steps: []Step{goTest(packages, run, flags...)}})
 	}
 	test("spread", "./agents/maddpg", "^TestSimpleSpread$", "-long", "-episodes=1280", "-seeds=1")
-	test("suite-faasconf", "./eval/suites/faasconf", "^TestStatic$|^TestTrace$", "-long")
+	test("suite-faasconf", "./eval/suites/internal/faasconf", "^TestStatic$|^TestTrace$", "-long")
 	test("deeprm", "./agents/baselines/deeprm", "^TestLoadsShort$")
 	test("nodes", "./agents/baselines/placement", "^TestNodesSweep$")
 	test("switches", "./agents/baselines/pricing", "^TestSwitchCounts$")

@@ -3,7 +3,7 @@ package sizing
 import (
 	"math"
 
-	"github.com/stoker-rl/stoker/agents/gp"
+	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/gp"
+	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"

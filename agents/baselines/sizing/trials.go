@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stoker-rl/stoker/agents/gp"
+	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"

@@ -3,7 +3,7 @@ package steps
 import (
 	"math"
 
-	"github.com/stoker-rl/stoker/agents/gp"
+	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/steps"
