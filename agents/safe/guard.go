@@ -1,5 +1,5 @@
-// Package safe is FaaSConf's safe exploration strategy (SES, §4.3, eq. 10): a configuration whose price lies outside the
-// range of past good ones is replaced by a good one with noise.
+// Package safe is FaaSConf's safe exploration strategy: a configuration whose price lies outside the range of past good
+// ones is replaced by a good one with noise (SES, §4.3, eq. 10).
 //
 // A [Guard] remembers feasible configurations. For each class of loads it has a [Band]: mean ± N standard deviations of
 // the prices of the cheapest fifth of the feasible ones (the set τ). A load without a band of its own has that of the

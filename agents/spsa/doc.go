@@ -1,6 +1,6 @@
-// Package spsa implements PBA, the pricer of HOPS (Huang et al., Joint Pricing and Scheduling for SLA-aware Serverless
-// GPU Services, Algorithm 1, eqs. 12 and 13). It searches for one action that holds in every window by
-// simultaneous-perturbation stochastic approximation (SPSA; Spall, 1992). In each window it copies the environment,
+// Package spsa implements PBA, the pricer of HOPS, which searches for one action that holds in every window by
+// simultaneous-perturbation stochastic approximation (SPSA; Spall, 1992; Huang et al., Joint Pricing and Scheduling for
+// SLA-aware Serverless GPU Services, Algorithm 1, eqs. 12 and 13). In each window it copies the environment,
 // tries the action perturbed up and down on the copies, which have the same workload as the environment itself, and
 // moves the action along the difference of profits.
 //

@@ -16,6 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write golden files again")
 
+// Updating reports whether files are to be written again, for tests that write their own.
+func Updating() bool { return *update }
+
 // Text compares a text with testdata/name.
 func Text(t *testing.T, name, got string) {
 	t.Helper()

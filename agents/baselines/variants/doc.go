@@ -1,5 +1,5 @@
 // Package variants holds the published heuristics that configure a whole workflow, for models of package
-// envs/variants:
+// envs/variants.
 //
 //	PRCP            the probability-refined critical path (Lin and Khazaei), four strategies, in both directions
 //	BCRMax          OptiServe with the benefit-cost ratio of eq. 4.8
