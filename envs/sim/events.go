@@ -170,23 +170,3 @@ func (s *Sim) Instance(id InstanceID) InstanceInfo {
 		Born: in.born, Since: in.since, Sizing: s.revs[in.rev].Sizing,
 	}
 }
-
-// NextInstance walks a function's instances, oldest first: after = 0 gives the first, and 0 comes after the last
-// or after an instance that has ended.
-func (s *Sim) NextInstance(function int, after InstanceID) InstanceID {
-	if function < 0 || function >= len(s.fns) {
-		return 0
-	}
-	i := s.fns[function].all.head
-	if after != 0 {
-		k, err := s.find(after)
-		if err != nil || int(s.insts[k].fn) != function {
-			return 0
-		}
-		i = s.insts[k].all.next
-	}
-	if i == none {
-		return 0
-	}
-	return s.insts[i].id(i)
-}

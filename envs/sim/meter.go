@@ -189,13 +189,6 @@ func (s *Sim) addMeter(function int, m *Meter) {
 // Add makes m the meter of its functions and o's together, over the same window.
 func (m *Meter) Add(o *Meter) { m.merge(o) }
 
-// Extend makes m the meter of its window and o's, a later one of the same functions, together.
-func (m *Meter) Extend(o *Meter) {
-	m.merge(o)
-	m.To = o.To
-	m.span += o.span
-}
-
 func (m *Meter) merge(o *Meter) {
 	m.Tally.merge(&o.Tally)
 	m.latency.merge(&o.latency)
@@ -282,14 +275,6 @@ func (m *Meter) Sketch() *Sketch {
 	return &m.sketch
 }
 
-// Throughput is completed requests a second.
-func (m *Meter) Throughput() float64 {
-	if m.span <= 0 {
-		return 0
-	}
-	return float64(m.Completed) / m.span.Seconds()
-}
-
 // Queued is the mean number of waiting requests, those bound to a starting instance included.
 func (m *Meter) Queued() float64 { return m.average(m.area[lvWaiting]) }
 
@@ -330,18 +315,6 @@ func (m *Meter) AllocatedMemory() float64 { return m.average(m.area[lvMemory]) }
 
 // UsedMemory is the mean of MB in use: see Function.IdleMemory.
 func (m *Meter) UsedMemory() float64 { return m.average(m.usedMem) }
-
-// AllocatedGPU is the mean of placed instances' GPU slices.
-func (m *Meter) AllocatedGPU() float64 { return m.average(m.area[lvGPU]) }
-
-// BusyGPU is the mean of busy instances' GPU slices.
-func (m *Meter) BusyGPU() float64 { return m.average(m.area[lvBusyGPU]) }
-
-// InstanceSeconds is the time that instances were placed, summed over them.
-func (m *Meter) InstanceSeconds() float64 { return m.area[lvPlaced].float() / 1e6 }
-
-// GPUSliceSeconds is the time that GPU slices were allocated, summed over them.
-func (m *Meter) GPUSliceSeconds() float64 { return m.area[lvGPU].float() / 1e6 }
 
 // Cost is the window's price in USD.
 func (m *Meter) Cost(p Prices) float64 {
