@@ -2,10 +2,11 @@ package workflow
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"iter"
 	"slices"
+
+	"github.com/stoker-rl/stoker/internal/heap"
 )
 
 // Place is where a function stands in the graph, loops left out. Calls count as edges.
@@ -176,8 +177,8 @@ func (w *Workflow) Ways(times []float64, d Delays) iter.Seq2[int, Way] {
 	return func(yield func(int, Way) bool) {
 		s := w.newSearch(times, d)
 		s.push(nil, edge{to: int32(w.entry), p: 1})
-		for k := 0; s.Len() > 0; {
-			b := heap.Pop(s).(*beginning)
+		for k := 0; len(s.heap) > 0; {
+			b := heap.Pop(&s.heap)
 			if b.node == exit {
 				if !yield(k, b.way()) {
 					return
@@ -300,7 +301,7 @@ func (s *search) push(before *beginning, e edge) {
 		}
 		b.bound *= float64(b.p * slack)
 	}
-	heap.Push(s, b)
+	heap.Push(&s.heap, b)
 }
 
 func (b *beginning) way() Way {
@@ -320,10 +321,8 @@ func (b *beginning) places(dst []int) []int {
 	return append(dst, b.place)
 }
 
-func (s *search) Len() int { return len(s.heap) }
-
-func (s *search) Less(i, j int) bool {
-	a, b := s.heap[i], s.heap[j]
+// Before reports whether the search takes a first.
+func (a *beginning) Before(b *beginning) bool {
 	if a.bound != b.bound {
 		return a.bound > b.bound
 	}
@@ -331,14 +330,4 @@ func (s *search) Less(i, j int) bool {
 		return a.node != exit && b.node == exit // a beginning may become a path of the same weight
 	}
 	return slices.Compare(a.places(nil), b.places(nil)) > 0
-}
-
-func (s *search) Swap(i, j int) { s.heap[i], s.heap[j] = s.heap[j], s.heap[i] }
-
-func (s *search) Push(x any) { s.heap = append(s.heap, x.(*beginning)) }
-
-func (s *search) Pop() any {
-	b := s.heap[len(s.heap)-1]
-	s.heap = s.heap[:len(s.heap)-1]
-	return b
 }
