@@ -137,36 +137,3 @@ func (s *Sim) Sizing(function int) Sizing {
 	}
 	return s.revs[s.fns[function].revision].Sizing
 }
-
-// KeepAlive is a function's present keep-alive.
-func (s *Sim) KeepAlive(function int) Time {
-	if function < 0 || function >= len(s.fns) {
-		return 0
-	}
-	return s.fns[function].keepAlive
-}
-
-// InstanceInfo describes one instance.
-type InstanceInfo struct {
-	ID       InstanceID
-	Function int
-	State    InstanceState
-	Node     int // -1 while pending or in an unlimited cluster
-	Running  int // requests
-	Born     Time
-	Since    Time // when it last began or stopped being busy, got ready, or was born
-	Sizing   Sizing
-}
-
-// Instance describes an instance; one that has ended has the State Gone.
-func (s *Sim) Instance(id InstanceID) InstanceInfo {
-	i, err := s.find(id)
-	if err != nil {
-		return InstanceInfo{ID: id, Function: none, Node: none, State: Gone}
-	}
-	in := &s.insts[i]
-	return InstanceInfo{
-		ID: id, Function: int(in.fn), State: in.state, Node: int(in.node), Running: int(in.n),
-		Born: in.born, Since: in.since, Sizing: s.revs[in.rev].Sizing,
-	}
-}

@@ -32,14 +32,14 @@ func (s *Sim) Adjust(function int, z Sizing) error {
 	}
 	f.gauge.touch(s.cal.now)
 	g := &f.gauge.now
-	s.scratch = s.scratch[:0]
+	var scratch []int32
 	for i := f.all.head; i != none; i = s.insts[i].all.next {
 		in := &s.insts[i]
 		if in.rev != f.revision {
 			continue
 		}
 		s.sync(in)
-		s.scratch = append(s.scratch, i, in.n)
+		scratch = append(scratch, i, in.n)
 		s.load(f, in, v, 0)
 		if in.state != Pending {
 			g[lvCPU] += int64(z.CPU) - int64(v.CPU)
@@ -51,12 +51,12 @@ func (s *Sim) Adjust(function int, z Sizing) error {
 	v.Sizing = z
 	v.fillRates()
 	s.makeBuckets(fi, z.Concurrency)
-	for j := 0; j < len(s.scratch); j += 2 {
-		in := &s.insts[s.scratch[j]]
-		s.load(f, in, v, s.scratch[j+1])
+	for j := 0; j < len(scratch); j += 2 {
+		in := &s.insts[scratch[j]]
+		s.load(f, in, v, scratch[j+1])
 	}
-	for j := 0; j < len(s.scratch); j += 2 {
-		i := s.scratch[j]
+	for j := 0; j < len(scratch); j += 2 {
+		i := scratch[j]
 		switch s.insts[i].state {
 		case Idle, Busy:
 			s.settle(i)
@@ -228,4 +228,124 @@ func (s *Sim) Launch(function, node int) (InstanceID, error) {
 	}
 	i := s.launch(fi, int32(node))
 	return s.insts[i].id(i), nil
+}
+
+func room(z *Sizing) Node { return Node{z.CPU, z.Memory, z.GPU} }
+
+// name is how errors call function fi.
+func (s *Sim) name(fi int32) string {
+	if n := s.plan.cfg.Functions[fi].Name; n != "" {
+		return fmt.Sprintf("function %d (%s)", fi, n)
+	}
+	return fmt.Sprintf("function %d", fi)
+}
+
+// placeAll follows a shrinking of function fi's instances: its own pending ones may now fit anywhere, those of
+// others where it has made room.
+func (s *Sim) placeAll(fi int32) {
+	f := &s.fns[fi]
+	for f.nPending > 0 {
+		k := s.findNode(&s.revs[f.revision].Sizing)
+		if k == none {
+			break
+		}
+		s.placeNext(f, k)
+	}
+	for k := range s.nodes {
+		s.placePending(int32(k))
+	}
+}
+
+// KeepAlive is a function's present keep-alive.
+func (s *Sim) KeepAlive(function int) Time {
+	if function < 0 || function >= len(s.fns) {
+		return 0
+	}
+	return s.fns[function].keepAlive
+}
+
+// InstanceInfo describes one instance.
+type InstanceInfo struct {
+	ID       InstanceID
+	Function int
+	State    InstanceState
+	Node     int // -1 while pending or in an unlimited cluster
+	Running  int // requests
+	Born     Time
+	Since    Time // when it last began or stopped being busy, got ready, or was born
+	Sizing   Sizing
+}
+
+// Instance describes an instance; one that has ended has the State Gone.
+func (s *Sim) Instance(id InstanceID) InstanceInfo {
+	i, err := s.find(id)
+	if err != nil {
+		return InstanceInfo{ID: id, Function: none, Node: none, State: Gone}
+	}
+	in := &s.insts[i]
+	return InstanceInfo{
+		ID: id, Function: int(in.fn), State: in.state, Node: int(in.node), Running: int(in.n),
+		Born: in.born, Since: in.since, Sizing: s.revs[in.rev].Sizing,
+	}
+}
+
+// Cancel takes a timer back and reports whether it was pending.
+func (s *Sim) Cancel(id TimerID) bool {
+	i := int64(uint32(id))
+	if i >= int64(len(s.timers)) || !s.timers[i].live || s.timers[i].gen != uint32(id>>32) {
+		return false
+	}
+	s.cal.cancel(s.timers[i].h)
+	s.freeTimer(int32(i))
+	return true
+}
+
+// Demand is the service demand that an attempt (0 the first) of a request draws, whether or not it happens; 0 if
+// the function does not exist.
+func (s *Sim) Demand(function int32, id uint64, attempt int32) Time {
+	if function < 0 || int(function) >= len(s.fns) {
+		return 0
+	}
+	return s.plan.fn[function].demand.draw(s.fns[function].demandKey.With(id).With(uint64(attempt)))
+}
+
+// Cost is the price of m's window at the configuration's prices.
+func (s *Sim) Cost(m *Meter) float64 { return m.Cost(s.plan.cfg.Prices) }
+
+// Latency gives mean, standard deviation and maximum of completed requests' time from arrival to end; zeros if
+// none completed.
+func (m *Meter) Latency() (mean, sd, top float64) { return m.latency.spread(m.Completed) }
+
+// Wait gives mean, standard deviation and maximum of started attempts' time from arrival to start.
+func (m *Meter) Wait() (mean, sd, top float64) { return m.wait.spread(m.Started) }
+
+// Sketch gives the latency histogram, the meter's own; nil if none is kept.
+func (m *Meter) Sketch() *Sketch {
+	if !m.sketched {
+		return nil
+	}
+	return &m.sketch
+}
+
+// Utilisation is used over allocated CPU, 0 where none is allocated.
+func (m *Meter) Utilisation() float64 {
+	if all := m.AllocatedCPU(); all > 0 {
+		return m.UsedCPU() / all
+	}
+	return 0
+}
+
+// Violations counts the requests that ended without success or late.
+func (t *Tally) Violations() int64 { return t.Late + t.Rejected + t.TimedOut + t.Killed }
+
+// N is the number of times counted.
+func (k *Sketch) N() int64 { return int64(k.n) }
+
+// find is the pool place of a living instance.
+func (s *Sim) find(id InstanceID) (int32, error) {
+	i := int64(uint32(id))
+	if id == 0 || i >= int64(len(s.insts)) || s.insts[i].gen != uint32(id>>32) || s.insts[i].state == Gone {
+		return none, fmt.Errorf("sim: instance %#x has ended or never was", uint64(id))
+	}
+	return int32(i), nil
 }

@@ -227,40 +227,5 @@ func (s *Sim) Flush(function int) error {
 	return nil
 }
 
-func room(z *Sizing) Node { return Node{z.CPU, z.Memory, z.GPU} }
-
-// name is how errors call function fi.
-func (s *Sim) name(fi int32) string {
-	if n := s.plan.cfg.Functions[fi].Name; n != "" {
-		return fmt.Sprintf("function %d (%s)", fi, n)
-	}
-	return fmt.Sprintf("function %d", fi)
-}
-
-// placeAll follows a shrinking of function fi's instances: its own pending ones may now fit anywhere, those of
-// others where it has made room.
-func (s *Sim) placeAll(fi int32) {
-	f := &s.fns[fi]
-	for f.nPending > 0 {
-		k := s.findNode(&s.revs[f.revision].Sizing)
-		if k == none {
-			break
-		}
-		s.placeNext(f, k)
-	}
-	for k := range s.nodes {
-		s.placePending(int32(k))
-	}
-}
-
 // AnyNode leaves the node to the placement policy.
 const AnyNode = -1
-
-// find is the pool place of a living instance.
-func (s *Sim) find(id InstanceID) (int32, error) {
-	i := int64(uint32(id))
-	if id == 0 || i >= int64(len(s.insts)) || s.insts[i].gen != uint32(id>>32) || s.insts[i].state == Gone {
-		return none, fmt.Errorf("sim: instance %#x has ended or never was", uint64(id))
-	}
-	return int32(i), nil
-}

@@ -59,9 +59,6 @@ func (k *Sketch) Add(t Time) {
 	k.n++
 }
 
-// N is the number of times counted.
-func (k *Sketch) N() int64 { return int64(k.n) }
-
 // Quantile returns the time of rank ⌈q·N⌉ (at least 1), to the sketch's accuracy; 0 if nothing was counted or q is NaN.
 func (k *Sketch) Quantile(q float64) Time {
 	if k.n == 0 || math.IsNaN(q) {
