@@ -112,16 +112,6 @@ func (c *CartPole) bounds(options envs.Options, lo, hi float64) (low, high float
 	return lo, hi, nil
 }
 
-// Pose returns position, velocity, angle and angular velocity as the dynamics have them.
-func (c *CartPole) Pose() [4]float64 { return [4]float64(c.x) }
-
-// SetPose puts cart and pole somewhere, as at the beginning of an episode: to compare single steps.
-func (c *CartPole) SetPose(pose [4]float64, obs *envs.Observation) {
-	c.steps, c.running = 0, true
-	copy(c.x, pose[:])
-	c.see(obs)
-}
-
 func (c *CartPole) see(obs *envs.Observation) {
 	k := &obs.Kinds[0]
 	for i, x := range c.x {

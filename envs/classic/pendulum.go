@@ -94,16 +94,6 @@ func (p *Pendulum) bounds(options envs.Options, high [2]float64) ([2]float64, er
 	return high, nil
 }
 
-// Pose returns angle and angular velocity as the dynamics have them.
-func (p *Pendulum) Pose() [2]float64 { return [2]float64(p.x) }
-
-// SetPose turns the rod somewhere, as at the beginning of an episode: to compare single steps.
-func (p *Pendulum) SetPose(pose [2]float64, obs *envs.Observation) {
-	p.steps, p.running = 0, true
-	copy(p.x, pose[:])
-	p.see(obs)
-}
-
 func (p *Pendulum) see(obs *envs.Observation) {
 	k := &obs.Kinds[0]
 	sin, cos := portable.Sincos(p.x[0])

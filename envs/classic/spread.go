@@ -131,25 +131,6 @@ func (s *Spread) Reset(seed uint64, options envs.Options, obs *envs.Observation)
 	return nil
 }
 
-// SetBodies puts agents and landmarks somewhere, [agents, 2] each, as at the beginning of an episode: to compare single
-// steps.
-func (s *Spread) SetBodies(position, velocity, landmark []float64, obs *envs.Observation) error {
-	for _, part := range [][]float64{position, velocity, landmark} {
-		if len(part) != 2*s.c.Agents {
-			return fmt.Errorf("%s: state of %d numbers, want %d", s.spec.ID, len(part), 2*s.c.Agents)
-		}
-	}
-	copy(s.pos, position)
-	copy(s.vel, velocity)
-	copy(s.mark, landmark)
-	s.steps, s.running = 0, true
-	s.see(obs)
-	return nil
-}
-
-// Bodies returns positions, velocities and landmarks, [agents, 2] each. They belong to the environment.
-func (s *Spread) Bodies() (position, velocity, landmark []float64) { return s.pos, s.vel, s.mark }
-
 // Step implements [envs.Env].
 func (s *Spread) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
 	if err := s.admit(act); err != nil {

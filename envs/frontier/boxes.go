@@ -1,10 +1,11 @@
 package frontier
 
 import (
-	"container/heap"
 	"context"
 	"math"
 	"slices"
+
+	"github.com/stoker-rl/stoker/internal/heap"
 )
 
 // box is a set of configurations: for each variable the labels from lo to hi, with the best plane known for it.
@@ -39,17 +40,8 @@ func newBoxes(c *core, g goal) *boxes {
 		slopes: make([]float64, n)}
 }
 
-func (b *boxes) Len() int           { return len(b.open) }
-func (b *boxes) Less(i, j int) bool { return b.open[i].bound < b.open[j].bound }
-func (b *boxes) Swap(i, j int)      { b.open[i], b.open[j] = b.open[j], b.open[i] }
-func (b *boxes) Push(x any)         { b.open = append(b.open, x.(*box)) }
-func (b *boxes) Pop() any {
-	n := len(b.open) - 1
-	x := b.open[n]
-	b.open[n] = nil
-	b.open = b.open[:n]
-	return x
-}
+// Before orders the open boxes.
+func (b *box) Before(o *box) bool { return b.bound < o.bound }
 
 // Steps of the subgradient in the first box and in later ones, whose planes are good from the start. The k-th step moves
 // the plane by 2/(k+warm).
@@ -68,10 +60,10 @@ func (b *boxes) run(ctx context.Context) (float64, error) {
 	more := b.tighten(root, rootSteps, rootWarm)
 	b.polish()
 	if more {
-		heap.Push(b, root)
+		heap.Push(&b.open, root)
 	}
-	for b.Len() > 0 {
-		x := heap.Pop(b).(*box)
+	for len(b.open) > 0 {
+		x := heap.Pop(&b.open)
 		if b.reached(x.bound) {
 			break
 		}
@@ -178,7 +170,7 @@ func (b *boxes) split(x *box) {
 	low.hi[at], high.lo[at] = behind, behind+1
 	for _, half := range []*box{low, high} {
 		if b.tighten(half, boxSteps, boxWarm) {
-			heap.Push(b, half)
+			heap.Push(&b.open, half)
 		}
 	}
 }

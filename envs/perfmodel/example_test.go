@@ -12,9 +12,10 @@ func ExampleFaaSConf() {
 	if err != nil {
 		panic(err)
 	}
+	rates := perfmodel.Rates{CPU: 0.000173, Memory: 0.000012}
 	for _, cpu := range []int{500, 1000, 2000} {
 		fmt.Printf("%d mC: %.1f s, %.3f USD/h\n", cpu, law.Alone(float64(cpu)),
-			perfmodel.FaaSConfRates().Hourly(cpu, 1024, 1))
+			rates.Hourly(cpu, 1024, 1))
 	}
 	// Output:
 	// 500 mC: 5.5 s, 0.099 USD/h

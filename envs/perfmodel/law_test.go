@@ -96,25 +96,10 @@ func TestFaaSConfLaws(t *testing.T) {
 
 // The price of one instance of 1 vCPU and 1000 MB, and the difference of the two rates.
 func TestRates(t *testing.T) {
-	if got, want := FaaSConfRates().Hourly(1000, 1000, 2), 2*(0.173+0.012); math.Abs(got-want) > 1e-15 {
+	if got, want := (Rates{CPU: 0.000173, Memory: 0.000012}).Hourly(1000, 1000, 2), 2*(0.173+0.012); math.Abs(got-want) > 1e-15 {
 		t.Errorf("%g USD/h, want %g", got, want)
 	}
-	if got, want := FaaSConfPaperRates().Hourly(0, 1000, 1), 0.0123; math.Abs(got-want) > 1e-15 {
+	if got, want := (Rates{CPU: 0.000173, Memory: 0.0000123}).Hourly(0, 1000, 1), 0.0123; math.Abs(got-want) > 1e-15 {
 		t.Errorf("%g USD/h, want %g", got, want)
-	}
-}
-
-// The fit at one core, one replica and one request is e^A, and each exponent acts alone.
-func TestFit(t *testing.T) {
-	for _, f := range FaaSConfFit() {
-		for _, c := range []struct {
-			cpu, replicas, concurrency int
-			want                       float64
-		}{{1000, 1, 1, f.A}, {2000, 1, 1, f.A + f.B*math.Ln2}, {1000, 2, 1, f.A + f.C*math.Ln2}, {1000, 1, 2,
-			f.A + f.D*math.Ln2}} {
-			if got := math.Log(f.P75(c.cpu, c.replicas, c.concurrency)); math.Abs(got-c.want) > 1e-12 {
-				t.Errorf("%s: ln p75 is %g, want %g", f.Function, got, c.want)
-			}
-		}
 	}
 }

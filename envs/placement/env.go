@@ -43,7 +43,7 @@ type Env struct {
 	tally   tally
 
 	// The rest follows from the fields above and those of the view, see [Env.restore].
-	ends []int32 // invocations that run, as a heap by their end
+	ends []ending // invocations that run, as a heap
 
 	places []int // of requests in a cluster, memory of [Env.Cluster]
 }

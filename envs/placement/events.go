@@ -1,6 +1,10 @@
 package placement
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/stoker-rl/stoker/internal/heap"
+)
 
 // fraction is 1/s in the fixed-point numbers in which 1/ideal is summed: such sums are exact in any order.
 const fraction = 1 << 32
@@ -38,7 +42,7 @@ func (e *Env) wait() (terminated, truncated bool) {
 func (e *Env) due() int64 {
 	t := e.arrivals.next
 	if len(e.ends) > 0 {
-		t = min(t, e.invocations[e.ends[0]].finish)
+		t = min(t, e.ends[0].at)
 	}
 	return t
 }
@@ -58,8 +62,8 @@ func (e *Env) pass(t int64) {
 
 // happen handles all events that are due: first ends, then arrivals.
 func (e *Env) happen() {
-	for len(e.ends) > 0 && e.invocations[e.ends[0]].finish <= e.now {
-		e.finish(e.pop())
+	for len(e.ends) > 0 && e.ends[0].at <= e.now {
+		e.finish(heap.Pop(&e.ends).invocation)
 	}
 	for e.arrivals.next <= e.now {
 		e.arrive()
@@ -162,7 +166,7 @@ func (e *Env) place(which int, amount, at int32) {
 	v.expected = e.now + wait + micros(seconds+run)
 	v.finish = e.now + wait + micros(seconds+float64(run*v.noise))
 	e.active = append(e.active, i)
-	e.push(i)
+	heap.Push(&e.ends, ending{v.finish, i})
 	if e.head < len(e.backlog) {
 		next := e.backlog[e.head]
 		e.head++
@@ -222,40 +226,13 @@ func (e *Env) finish(i int32) {
 	e.free = append(e.free, v.request)
 }
 
-// push and pop maintain the heap of ends, ordered by time, then by number.
-func (e *Env) push(i int32) {
-	e.ends = append(e.ends, i)
-	k := len(e.ends) - 1
-	for k > 0 {
-		up := (k - 1) / 2
-		if !e.sooner(e.ends[k], e.ends[up]) {
-			return
-		}
-		e.ends[k], e.ends[up] = e.ends[up], e.ends[k]
-		k = up
-	}
+// ending is when an invocation ends.
+type ending struct {
+	at         int64
+	invocation int32
 }
 
-func (e *Env) pop() int32 {
-	top, last := e.ends[0], len(e.ends)-1
-	e.ends[0] = e.ends[last]
-	e.ends = e.ends[:last]
-	for k := 0; ; {
-		least := k
-		for c := 2*k + 1; c <= 2*k+2 && c < last; c++ {
-			if e.sooner(e.ends[c], e.ends[least]) {
-				least = c
-			}
-		}
-		if least == k {
-			return top
-		}
-		e.ends[k], e.ends[least] = e.ends[least], e.ends[k]
-		k = least
-	}
-}
-
-func (e *Env) sooner(i, j int32) bool {
-	a, b := &e.invocations[i], &e.invocations[j]
-	return a.finish < b.finish || a.finish == b.finish && i < j
+// Before orders by time, then by number.
+func (a ending) Before(b ending) bool {
+	return a.at < b.at || a.at == b.at && a.invocation < b.invocation
 }

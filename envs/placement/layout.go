@@ -240,10 +240,6 @@ func (l *Layout) Slack(invocation []float32) float64 {
 	return stretch(x, timeScale)
 }
 
-// Age is the time since an invocation's request arrived. Invocations of equal Age, Held and Remaining belong to one
-// request, or to requests that are alike.
-func (l *Layout) Age(invocation []float32) float32 { return invocation[l.rest()+ofAge] }
-
 // Held is the largest share of any of the cluster's resources that an invocation's request holds.
 func (l *Layout) Held(invocation []float32) float32 { return invocation[l.rest()+ofHeld] }
 

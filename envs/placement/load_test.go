@@ -165,3 +165,14 @@ func TestWorkloadShapes(t *testing.T) {
 		}
 	}
 }
+
+// Bottleneck is the scarcest resource, which defines the load.
+func (s *System) Bottleneck() int {
+	b := 0
+	for r := range NumResources {
+		if s.scarcity[r] > s.scarcity[b] {
+			b = r
+		}
+	}
+	return b
+}

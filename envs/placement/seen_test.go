@@ -156,7 +156,7 @@ func TestSizes(t *testing.T) {
 		t.Errorf("the graph is %v", g)
 	}
 	if b := e.s.Bottleneck(); b != CPU {
-		t.Errorf("the bottleneck is %s, want cpu: %v", ResourceNames[b], e.s.Scarcity())
+		t.Errorf("the bottleneck is %s, want cpu: %v", ResourceNames[b], e.s.scarcity)
 	}
-	t.Logf("%v; action %v; %.2f requests a second at load 1; scarcity %.3f", g, k.Action, e.s.Rate(1), e.s.Scarcity())
+	t.Logf("%v; action %v; %.2f requests a second at load 1; scarcity %.3f", g, k.Action, e.s.Rate(1), e.s.scarcity)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/heap"
 	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
@@ -248,7 +249,7 @@ func (e *Env) restoreRunning() error {
 		}
 		listed[i] = true
 		e.occupy(&e.invocations[i], 1)
-		e.push(i)
+		heap.Push(&e.ends, ending{e.invocations[i].finish, i})
 	}
 	for i := range e.invocations {
 		if e.runs(int32(i)) && !listed[i] {

@@ -62,8 +62,8 @@ func TestStateIsWhole(t *testing.T) {
 
 // differ names the first thing in which two environments differ that follows from their states.
 func differ(a, b *Env) string {
-	ends := func(e *Env) []int32 {
-		return slices.SortedFunc(slices.Values(e.ends), func(i, j int32) int { return int(i - j) })
+	ends := func(e *Env) []ending {
+		return slices.SortedFunc(slices.Values(e.ends), func(i, j ending) int { return int(i.invocation - j.invocation) })
 	}
 	rows := func(e *Env) (out []float32) {
 		for i := range e.invocations {

@@ -261,20 +261,6 @@ func (s *System) Rate(load float64) float64 {
 	return load / worst
 }
 
-// Bottleneck is the scarcest resource, which defines the load.
-func (s *System) Bottleneck() int {
-	b := 0
-	for r := range NumResources {
-		if s.scarcity[r] > s.scarcity[b] {
-			b = r
-		}
-	}
-	return b
-}
-
-// Scarcity is the share of each resource that a load takes, scaled to sum to 1: the weights of the mean utilisation.
-func (s *System) Scarcity() [NumResources]float64 { return s.scarcity }
-
 // Nodes is the number of nodes.
 func (s *System) Nodes() int { return len(s.nodes) }
 

@@ -1,5 +1,7 @@
 package pricing
 
+import "fmt"
+
 // none is no index. The neighbour beyond a list's end is a negative number too.
 const none = -1
 
@@ -21,14 +23,39 @@ type place struct{ before, after int32 }
 // newArena makes room for items and gives lists their heads.
 func newArena(items int, lists ...[]list) arena {
 	a := arena{}
+	a.claim(lists...)
+	a.places = make([]place, int(a.heads)+items)
+	return a
+}
+
+// claim gives lists their heads, the first places in turn.
+func (a *arena) claim(lists ...[]list) {
+	a.heads = 0
 	for _, l := range lists {
 		for i := range l {
 			l[i].at = a.heads
 			a.heads++
 		}
 	}
-	a.places = make([]place, int(a.heads)+items)
-	return a
+}
+
+// walk counts a list's items, of which left there are to be. It fails where the links do not make a list, and where an
+// item does not belong to it, as has says.
+func (a *arena) walk(what string, l *list, left *int, has func(i int32) bool) error {
+	n := int32(len(a.places))
+	l.n = 0
+	for p := l.at; ; l.n++ {
+		next := a.places[p].after
+		if next < 0 || next >= n || a.places[next].before != p || l.n > n {
+			return fmt.Errorf("a list is broken at %s %d", what, p-a.heads)
+		}
+		if p = next; p == l.at {
+			return nil
+		}
+		if *left--; p < a.heads || !has(p-a.heads) {
+			return fmt.Errorf("%s %d is in a list that it does not belong to", what, p-a.heads)
+		}
+	}
 }
 
 // reset empties lists of the arena.
@@ -107,6 +134,28 @@ func (r *ring) take(slot int32) int32 {
 
 // next is the index after i on the page that was taken.
 func (r *ring) next(i int32) int32 { return r.after[int32(len(r.tail))+i] - int32(len(r.tail)) }
+
+// walk goes through all pages, which have n items, or any number where that is negative. It fails where the links do not
+// make pages, and where an item does not belong there, as has says.
+func (r *ring) walk(what string, n int, has func(i int32) bool) error {
+	pages, links := int32(len(r.tail)), int32(len(r.after))
+	seen, found := make([]bool, links), 0
+	for page, tail := range r.tail {
+		if tail < 0 || tail >= links {
+			return fmt.Errorf("page %d of the calendar ends at %d of %d", page, tail, links)
+		}
+		for p := int32(page); p != tail; found++ {
+			if p = r.after[p]; p < pages || p >= links || seen[p] || !has(p-pages) {
+				return fmt.Errorf("%s %d does not belong to page %d of the calendar", what, p-pages, page)
+			}
+			seen[p] = true
+		}
+	}
+	if n >= 0 && n != found {
+		return fmt.Errorf("the calendar has %d, want %d (%s)", found, n, what)
+	}
+	return nil
+}
 
 // buckets is the number of pages for so many slots ahead.
 func buckets(ahead int) int {

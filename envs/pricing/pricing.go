@@ -90,9 +90,6 @@ func (e *Pricing) NewEnv(scheduler envs.Policy) (*Pricing, error) {
 // Spec implements [envs.Env].
 func (e *Pricing) Spec() *envs.Spec { return e.spec }
 
-// SlotSpec describes what the scheduling policy sees and does.
-func (e *Pricing) SlotSpec() *envs.Spec { return e.slotSpec }
-
 // Config returns the environment's configuration, which must not be changed.
 func (e *Pricing) Config() *Config { return &e.cfg }
 

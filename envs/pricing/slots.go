@@ -58,9 +58,6 @@ func (e *Slots) NewEnv(prices envs.Policy) (*Slots, error) {
 // Spec implements [envs.Env].
 func (e *Slots) Spec() *envs.Spec { return e.spec }
 
-// PriceSpec describes what the window policy sees and does.
-func (e *Slots) PriceSpec() *envs.Spec { return e.priceSpec }
-
 // Config returns the environment's configuration, which must not be changed.
 func (e *Slots) Config() *Config { return &e.cfg }
 

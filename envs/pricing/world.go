@@ -332,7 +332,7 @@ func (w *world) list(c *state.Codec, inside envs.Policy) {
 	state.Member(c, inside) // early, so that a policy of another kind is refused before anything changes
 	w.episode.list(c)
 	if c.Loaded() {
-		c.Fail(w.check())
+		c.Fail(w.restore())
 	}
 	if c.Filled() {
 		w.derive()

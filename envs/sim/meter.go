@@ -124,9 +124,6 @@ func (t *Tally) merge(o *Tally) {
 	t.Expired += o.Expired
 }
 
-// Violations counts the requests that ended without success or late.
-func (t *Tally) Violations() int64 { return t.Late + t.Rejected + t.TimedOut + t.Killed }
-
 // Meter is what was measured over a window, of one function or of several. Read one with [Sim.Meter] or
 // [Sim.Total]; it can be used again and then allocates nothing. Times are in seconds, CPU in millicores, memory in
 // MB, money in USD; averages are over the window's time.
@@ -189,13 +186,6 @@ func (s *Sim) addMeter(function int, m *Meter) {
 // Add makes m the meter of its functions and o's together, over the same window.
 func (m *Meter) Add(o *Meter) { m.merge(o) }
 
-// Extend makes m the meter of its window and o's, a later one of the same functions, together.
-func (m *Meter) Extend(o *Meter) {
-	m.merge(o)
-	m.To = o.To
-	m.span += o.span
-}
-
 func (m *Meter) merge(o *Meter) {
 	m.Tally.merge(&o.Tally)
 	m.latency.merge(&o.latency)
@@ -216,9 +206,6 @@ func (m *Meter) CopyFrom(o *Meter) {
 	*m = *o
 	m.sketch = sketch
 }
-
-// Cost is the price of m's window at the configuration's prices.
-func (s *Sim) Cost(m *Meter) float64 { return m.Cost(s.plan.cfg.Prices) }
 
 // ResetMeters begins a new window for all meters.
 func (s *Sim) ResetMeters() {
@@ -258,13 +245,6 @@ func (t *moments) spread(n int64) (mean, sd, top float64) {
 	return mean / 1e6, math.Sqrt(max(0, variance)) / 1e6, t.max.Seconds()
 }
 
-// Latency gives mean, standard deviation and maximum of completed requests' time from arrival to end; zeros if
-// none completed.
-func (m *Meter) Latency() (mean, sd, top float64) { return m.latency.spread(m.Completed) }
-
-// Wait gives mean, standard deviation and maximum of started attempts' time from arrival to start.
-func (m *Meter) Wait() (mean, sd, top float64) { return m.wait.spread(m.Started) }
-
 // Quantile is the latency that a share q of the completed requests did not exceed, to the sketch's relative error; 0 if
 // none completed or no sketch is kept.
 func (m *Meter) Quantile(q float64) float64 {
@@ -272,22 +252,6 @@ func (m *Meter) Quantile(q float64) float64 {
 		return 0
 	}
 	return min(m.sketch.Quantile(q), m.latency.max).Seconds()
-}
-
-// Sketch gives the latency histogram, the meter's own; nil if none is kept.
-func (m *Meter) Sketch() *Sketch {
-	if !m.sketched {
-		return nil
-	}
-	return &m.sketch
-}
-
-// Throughput is completed requests a second.
-func (m *Meter) Throughput() float64 {
-	if m.span <= 0 {
-		return 0
-	}
-	return float64(m.Completed) / m.span.Seconds()
 }
 
 // Queued is the mean number of waiting requests, those bound to a starting instance included.
@@ -317,31 +281,11 @@ func (m *Meter) UsedCPU() float64 { return m.average(m.area[lvUsedCPU]) }
 // ThrottledCPU is the mean of millicores wanted beyond the allocation: see Function.RequestCPU.
 func (m *Meter) ThrottledCPU() float64 { return m.average(m.area[lvThrottled]) }
 
-// Utilisation is used over allocated CPU, 0 where none is allocated.
-func (m *Meter) Utilisation() float64 {
-	if all := m.AllocatedCPU(); all > 0 {
-		return m.UsedCPU() / all
-	}
-	return 0
-}
-
 // AllocatedMemory is the mean of placed instances' MB.
 func (m *Meter) AllocatedMemory() float64 { return m.average(m.area[lvMemory]) }
 
 // UsedMemory is the mean of MB in use: see Function.IdleMemory.
 func (m *Meter) UsedMemory() float64 { return m.average(m.usedMem) }
-
-// AllocatedGPU is the mean of placed instances' GPU slices.
-func (m *Meter) AllocatedGPU() float64 { return m.average(m.area[lvGPU]) }
-
-// BusyGPU is the mean of busy instances' GPU slices.
-func (m *Meter) BusyGPU() float64 { return m.average(m.area[lvBusyGPU]) }
-
-// InstanceSeconds is the time that instances were placed, summed over them.
-func (m *Meter) InstanceSeconds() float64 { return m.area[lvPlaced].float() / 1e6 }
-
-// GPUSliceSeconds is the time that GPU slices were allocated, summed over them.
-func (m *Meter) GPUSliceSeconds() float64 { return m.area[lvGPU].float() / 1e6 }
 
 // Cost is the window's price in USD.
 func (m *Meter) Cost(p Prices) float64 {

@@ -83,14 +83,6 @@ func (s *Sim) NodeMeter(k int) NodeMeter {
 // Nodes is the number of nodes, 0 where the cluster is unlimited.
 func (s *Sim) Nodes() int { return len(s.nodes) }
 
-// NodeFree is what a node has left; one that does not exist has nothing.
-func (s *Sim) NodeFree(k int) Node {
-	if k < 0 || k >= len(s.nodes) {
-		return Node{}
-	}
-	return s.nodes[k].free
-}
-
 // finder looks up nodes by what they have free. FirstFit and SpreadFit use a segment tree over node numbers; BestFit a
 // treap ordered by free room. Both keep the component-wise maximum of free room below each tree node and skip a subtree
 // that cannot hold the request. A search is O(log nodes) where one resource is scarce. It visits more subtrees where

@@ -191,7 +191,6 @@ type Sim struct {
 	handler Handler
 	paused  bool
 	running bool
-	scratch []int32
 }
 
 // newPlan checks and compiles a configuration.
@@ -317,9 +316,6 @@ func (s *Sim) Now() Time { return s.cal.now }
 // Seed is the seed of the last Reset.
 func (s *Sim) Seed() uint64 { return s.seed }
 
-// Functions is the number of functions.
-func (s *Sim) Functions() int { return len(s.fns) }
-
 // Run lets everything before until happen and sets the clock to until (with Forever, to the last event). Windows
 // are half open: what a caller changes at a boundary precedes what happens there. It returns true if Pause stopped
 // it early; Now is then the moment of the pause. A nil handler ignores everything. Called from a handler it does
@@ -377,15 +373,6 @@ type silent struct{}
 func (silent) Finished(*Sim, Response) {}
 func (silent) Fired(*Sim, Timer)       {}
 
-// Demand is the service demand that an attempt (0 the first) of a request draws, whether or not it happens; 0 if
-// the function does not exist.
-func (s *Sim) Demand(function int32, id uint64, attempt int32) Time {
-	if function < 0 || int(function) >= len(s.fns) {
-		return 0
-	}
-	return s.plan.fn[function].demand.draw(s.fns[function].demandKey.With(id).With(uint64(attempt)))
-}
-
 // At schedules a call of Handler.Fired at t.At, which is now or later.
 func (s *Sim) At(t Timer) (TimerID, error) {
 	if t.At < s.cal.now || t.At >= maxClock {
@@ -409,17 +396,6 @@ func (s *Sim) At(t Timer) (TimerID, error) {
 	return TimerID(m.gen)<<32 | TimerID(uint32(i)), nil
 }
 
-// Cancel takes a timer back and reports whether it was pending.
-func (s *Sim) Cancel(id TimerID) bool {
-	i := int64(uint32(id))
-	if i >= int64(len(s.timers)) || !s.timers[i].live || s.timers[i].gen != uint32(id>>32) {
-		return false
-	}
-	s.cal.cancel(s.timers[i].h)
-	s.freeTimer(int32(i))
-	return true
-}
-
 func (s *Sim) freeTimer(i int32) {
 	s.timers[i].live = false
 	s.timers[i].next = s.freeTim
@@ -431,3 +407,6 @@ func (s *Sim) fire(i int32) {
 	s.freeTimer(i)
 	s.handler.Fired(s, t)
 }
+
+// Functions is the number of functions.
+func (s *Sim) Functions() int { return len(s.fns) }

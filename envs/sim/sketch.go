@@ -59,9 +59,6 @@ func (k *Sketch) Add(t Time) {
 	k.n++
 }
 
-// N is the number of times counted.
-func (k *Sketch) N() int64 { return int64(k.n) }
-
 // Quantile returns the time of rank ⌈q·N⌉ (at least 1), to the sketch's accuracy; 0 if nothing was counted or q is NaN.
 func (k *Sketch) Quantile(q float64) Time {
 	if k.n == 0 || math.IsNaN(q) {
@@ -77,31 +74,10 @@ func (k *Sketch) Quantile(q float64) Time {
 	return bucketTime(k.hi-1, k.bits)
 }
 
-// FractionAbove is the share of times counted above t, to the sketch's accuracy; 0 if nothing was counted.
-func (k *Sketch) FractionAbove(t Time) float64 {
-	if k.n == 0 {
-		return 0
-	}
-	var sum uint64
-	for i := max(k.lo, bucket(uint64(min(max(t, 0), sketchTop)), k.bits)+1); i < k.hi; i++ {
-		sum += k.counts[i]
-	}
-	return float64(sum) / float64(k.n)
-}
-
 // Reset empties the sketch.
 func (k *Sketch) Reset() {
 	clear(k.counts[k.lo:k.hi])
 	k.lo, k.hi, k.n = 0, 0, 0
-}
-
-// Merge adds o's counts. Sketches of other bits cannot be merged.
-func (k *Sketch) Merge(o *Sketch) error {
-	if k.bits != o.bits {
-		return fmt.Errorf("sim: sketch of %d bits merged into one of %d", o.bits, k.bits)
-	}
-	k.merge(o)
-	return nil
 }
 
 func (k *Sketch) merge(o *Sketch) {

@@ -42,16 +42,6 @@ func (c Config) Capacity() (Capacity, error) {
 	return s.capacity()
 }
 
-// CapacityUsers is Capacity in a closed loop, where more users need more successes (see [RisingQoS]). Load is a number
-// of users; their think times and the way they join are as given.
-func (c Config) CapacityUsers(users workload.UsersConfig) (Capacity, error) {
-	s, err := newSearch(c, &users)
-	if err != nil {
-		return Capacity{}, err
-	}
-	return s.capacity()
-}
-
 func (s *search) capacity() (Capacity, error) {
 	best, k, err := s.spread()
 	if err != nil || best == nil {
@@ -185,7 +175,8 @@ const capacityVersion = 2
 // the user's cache folder.
 func (c Config) Serves() (float64, error) { return c.serves(nil) }
 
-// serves is [Config.Capacity], or, with users, [Config.CapacityUsers].
+// serves is the rate of [Config.Capacity], or with users their number in a closed loop, where more users need more
+// successes (see [RisingQoS]); their think times and the way they join are as given.
 func (c Config) serves(users *workload.UsersConfig) (float64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, err

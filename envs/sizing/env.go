@@ -41,7 +41,6 @@ type Env struct {
 	noise  []logNormal // of each function's work
 	// observer makes the observations from meters.
 	observer *flowObserver
-	quiet    bool
 	trace    func(purpose string, a, b, c uint64, value float64)
 
 	fingerprint uint64 // of the configuration, for copies and saved states
@@ -248,10 +247,6 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	e.observe(obs)
 	return nil
 }
-
-// Quiet turns the noise off (on is true) or on. Without noise a request's work is the mean of its law. Requests that
-// have begun keep their work. The setting is not part of the state, so CopyFrom does not change it.
-func (e *Env) Quiet(on bool) { e.quiet = on }
 
 // Salt changes the draws of service times and instances from now on, but not the arrivals. A planner averages over
 // several salts. The salt is part of the state, so CopyFrom overwrites it.

@@ -64,7 +64,7 @@ func (w *world) clear() {
 	}
 }
 
-// CopyFrom implements [envs.Env]. Whether the copy is quiet does not change.
+// CopyFrom implements [envs.Env].
 func (e *Env) CopyFrom(src envs.Env) error { return envs.CopyState(e, src) }
 
 // AppendBinary implements [envs.Env].

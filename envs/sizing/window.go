@@ -129,7 +129,7 @@ func (e *Env) newWalk() error {
 func (e *Env) work(v *serve.Visit) (seconds float64, number uint64) {
 	l := &e.app.laws[v.Function]
 	factor := 1.0
-	if n := e.noise[v.Function]; n.sigma > 0 && !e.quiet {
+	if n := e.noise[v.Function]; n.sigma > 0 {
 		factor = n.draw(e.demand.Key(v))
 		e.draws("demand", v.A, v.B, uint64(v.Node)<<32|uint64(v.Number), factor)
 	}
@@ -270,7 +270,7 @@ func (e *Env) interfere() {
 	factor := newLogNormal(e.cfg.Noise.Window)
 	for f := range e.interference {
 		e.interference[f] = 1
-		if factor.sigma > 0 && !e.quiet {
+		if factor.sigma > 0 {
 			e.interference[f] = factor.draw(e.keys.window.With(uint64(f)).With(uint64(e.all)))
 			e.draws("window", uint64(f), uint64(e.all), 0, e.interference[f])
 		}

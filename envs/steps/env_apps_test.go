@@ -1,58 +1,74 @@
 package steps
 
 import (
-	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/cached"
 )
 
-// Environments of one configuration share their workflows, also where they ask at the same time; a configuration that
-// nobody uses any longer is forgotten.
+// Environments of one configuration share their workflows, also where they ask at the same time.
 func TestShelfIsShared(t *testing.T) {
 	c := DefaultEnv()
 	c.Apps, c.First = 3, 4711
-	kept := func() int {
-		shelves.Lock()
-		defer shelves.Unlock()
-		return len(shelves.by)
-	}
-	before := kept()
-	func() {
-		var all [4]*shelf
-		var models [4][3]*Model
-		var wait sync.WaitGroup
-		for i := range all {
-			wait.Go(func() {
-				s, err := newShelf(c, nil)
+	var models [4][3]*Model
+	var wait sync.WaitGroup
+	for i := range models {
+		wait.Go(func() {
+			s, err := newShelf(c, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for n := range uint64(3) {
+				e, err := s.entry(n)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				all[i] = s
-				for n := range uint64(3) {
-					e, err := s.entry(n)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					models[i][n] = e.known
-				}
-			})
-		}
-		wait.Wait()
-		for i := range all {
-			if all[i] != all[0] || models[i] != models[0] {
-				t.Errorf("environment %d has workflows of its own", i)
+				models[i][n] = e.known
 			}
+		})
+	}
+	wait.Wait()
+	for i := range models {
+		if models[i] != models[0] {
+			t.Errorf("environment %d has workflows of its own", i)
 		}
-		c.SLO = []float64{2, 2}
-		if other, err := newShelf(c, nil); err != nil || other == all[0] {
-			t.Errorf("another configuration shares the workflows (%v)", err)
+	}
+	c.SLO = []float64{2, 2}
+	other, err := newShelf(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := other.entry(0); err != nil || e.known == models[0][0] {
+		t.Errorf("another configuration shares the workflows (%v)", err)
+	}
+}
+
+// However many workflows there are, only those that were asked for last are kept, and one that is made again is the same.
+func TestShelfIsBounded(t *testing.T) {
+	defer func(all *cached.Cache[numbered, *entry]) { entries = all }(entries)
+	entries = cached.NewCache[numbered, *entry](4)
+	c := DefaultEnv()
+	c.Apps, c.Steps = 9, []int{3, 4}
+	s, err := newShelf(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var units [9]float64
+	for seed := range uint64(20) {
+		e, err := s.entry(seed)
+		if err != nil {
+			t.Fatal(err)
 		}
-		runtime.KeepAlive(all)
-	}()
-	for kept() > before { // cleanups run some time after the collection; were they never to, this would not end
-		runtime.GC()
-		runtime.Gosched()
+		if u := unitOf(e.known); seed < 9 {
+			units[seed] = u
+		} else if u != units[seed%9] {
+			t.Errorf("workflow %d has unit %v, and %v when it is made again", seed%9, units[seed%9], u)
+		}
+		if n := entries.Len(); n != min(int(seed)+1, 4) {
+			t.Errorf("after %d workflows %d are kept, want at most 4", seed+1, n)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package steps
 import (
 	"math"
 
+	"github.com/stoker-rl/stoker/internal/heap"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
@@ -194,7 +195,7 @@ type forecast struct {
 	later  []stretch  // the instances that wait for a place, one each
 	delay  float64    // mean of the delay that all instances share, of the formula
 	delays [5]float64 // its quantiles at nodes5
-	places heap[moment]
+	places []moment
 }
 
 // set makes it the law of a step's time with so many warm instances.
@@ -255,14 +256,14 @@ func (f *forecast) wait(p *Platform, t *times, run [2]cumulants, warm, together 
 		}
 		switch {
 		case i >= together:
-			begin = float64(places.pop())
+			begin = float64(heap.Pop(&places))
 			s := stretch{n: 1, at: begin}
 			s.follow(run[class])
 			f.later = append(f.later, s)
 		case i >= warm:
 			begin = float64(p.StartEvery*float64(i-warm+1)) + p.ColdStart
 		}
-		places.push(moment(begin + run[class].mean))
+		heap.Push(&places, moment(begin+run[class].mean))
 	}
 	f.places = places
 }

@@ -4,56 +4,16 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stoker-rl/stoker/internal/heap"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// ending is what a [heap] orders: by when it ends.
-type ending interface{ ends() float64 }
-
-// heap holds things that end: the earliest comes first.
-type heap[T ending] []T
-
-func (h *heap[T]) push(x T) {
-	*h = append(*h, x)
-	s := *h
-	for i := len(s) - 1; i > 0; {
-		up := (i - 1) / 2
-		if s[up].ends() <= s[i].ends() {
-			break
-		}
-		s[up], s[i] = s[i], s[up]
-		i = up
-	}
-}
-
-func (h *heap[T]) pop() T {
-	s := *h
-	first, last := s[0], len(s)-1
-	s[0] = s[last]
-	s = s[:last]
-	for i := 0; ; {
-		k := 2*i + 1
-		if k >= last {
-			break
-		}
-		if k+1 < last && s[k+1].ends() < s[k].ends() {
-			k++
-		}
-		if s[i].ends() <= s[k].ends() {
-			break
-		}
-		s[i], s[k] = s[k], s[i]
-		i = k
-	}
-	*h = s
-	return first
-}
-
 // moment is a time in seconds.
 type moment float64
 
-func (m moment) ends() float64 { return float64(m) }
+// Before orders times.
+func (m moment) Before(o moment) bool { return m < o }
 
 // holding is an instance that holds room until its end.
 type holding struct {
@@ -61,7 +21,8 @@ type holding struct {
 	cores, mb int
 }
 
-func (h holding) ends() float64 { return h.end }
+// Before orders holdings by their ends.
+func (h holding) Before(o holding) bool { return h.end < o.end }
 
 // result is what a run of a step came to.
 type result struct {
@@ -90,8 +51,8 @@ const (
 type runner struct {
 	platform *Platform
 	room     *room
-	pool     *pool        // nil where no instance is ever warm
-	places   heap[moment] // of the running instances of a step that may not all run together
+	pool     *pool    // nil where no instance is ever warm
+	places   []moment // of the running instances of a step that may not all run together
 }
 
 // run draws a run of a step that begins at a time, in seconds of the episode. key is that of the request's runs, warm how
@@ -125,7 +86,7 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 		begin := 0.0
 		switch {
 		case i >= together: // it takes the place of the first instance to end, which is warm
-			begin = float64(r.places.pop())
+			begin = float64(heap.Pop(&r.places))
 		case p.Workers > 0:
 			begin = r.room.begin(now, p.coresOf(o.mb), o.mb) - now
 		}
@@ -144,7 +105,7 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 			r.room.take(now+end, p.coresOf(o.mb), o.mb)
 		}
 		if t.instances > together || r.pool != nil {
-			r.places.push(moment(end))
+			heap.Push(&r.places, moment(end))
 		}
 		if end > whole {
 			out.began, out.moved = begin, down+up
@@ -195,7 +156,7 @@ func (l *logLaw) draw(k rng.Key) float64 {
 type room struct {
 	cores, mb int // free at the time of the last instance that began
 	at        float64
-	running   heap[holding]
+	running   []holding
 }
 
 // reset empties the workers.
@@ -207,7 +168,7 @@ func (r *room) reset(p *Platform) {
 func (r *room) begin(now float64, cores, mb int) float64 {
 	r.at = max(r.at, now)
 	for len(r.running) > 0 && (r.running[0].end <= r.at || r.cores < cores || r.mb < mb) {
-		h := r.running.pop()
+		h := heap.Pop(&r.running)
 		r.at = max(r.at, h.end)
 		r.cores, r.mb = r.cores+h.cores, r.mb+h.mb
 	}
@@ -217,7 +178,7 @@ func (r *room) begin(now float64, cores, mb int) float64 {
 // take takes room until an end. The room was found by begin.
 func (r *room) take(end float64, cores, mb int) {
 	r.cores, r.mb = r.cores-cores, r.mb-mb
-	r.running.push(holding{end, cores, mb})
+	heap.Push(&r.running, holding{end, cores, mb})
 }
 
 // normal is a key's number from the standard normal law. In the middle it is read from a table with an error below

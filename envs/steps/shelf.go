@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"weak"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/cached"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -148,22 +146,23 @@ func (c *EnvConfig) File() bool {
 		!slices.Contains(presets, c.Workflow)
 }
 
-// shelf holds the workflows that environments of one configuration have episodes of. It makes each when it is first
-// needed, and keeps it. Several goroutines may use it.
+// shelf has the workflows that environments of one configuration have episodes of. It makes each when it is first needed.
 type shelf struct {
 	config EnvConfig
-	own    *App  // that of a file
-	tpch   []App // where the workflow is one or all of these
-	print  uint64
-	mu     sync.Mutex
-	apps   map[int]*entry
+	own    *App   // that of a file
+	tpch   []App  // where the workflow is one or all of these
+	says   string // the configuration, and what the workflow's file says
+	making func(numbered) (*entry, error)
+}
+
+// numbered is the key of an entry: which of the workflows of a configuration.
+type numbered struct {
+	says string
+	i    int
 }
 
 // entry is a workflow on the shelf.
 type entry struct {
-	making       sync.Once
-	made         atomic.Bool
-	err          error
 	known, truth *Model
 	ahead        *ahead // by what is known
 	cheapest     *ahead // as it is
@@ -172,12 +171,13 @@ type entry struct {
 	solved  map[float64]float64 // answers of the exact oracle, by SLO
 }
 
-// shelves are those in use, by configuration: the copies of an environment share one, for making a workflow takes a
-// thousand times as long as a decision. A shelf that no environment uses any longer goes.
-var shelves struct {
-	sync.Mutex
-	by map[string]weak.Pointer[shelf]
-}
+// mostEntries is more than the 2,000 workflows of the configurations that come with the program, so that none is made
+// twice in a training. Of 3 to 16 steps one takes about 100 kB, with fitted estimates 340 kB.
+const mostEntries = 2048
+
+// entries are those that the environments of this process asked for last, which share them: making a workflow takes a
+// thousand times as long as a decision.
+var entries = cached.NewCache[numbered, *entry](mostEntries)
 
 func newShelf(c EnvConfig, own *App) (*shelf, error) {
 	if err := c.Validate(); err != nil {
@@ -193,7 +193,12 @@ func newShelf(c EnvConfig, own *App) (*shelf, error) {
 			return nil, err
 		}
 	}
-	s := sharedShelf(c, own, tpch)
+	s := &shelf{config: c, own: own, tpch: tpch, says: state.Settings(c, DefaultEnv())}
+	if own != nil { // where a file lies does not matter, what it says does
+		c.Workflow = "own"
+		s.says = state.Settings(c, DefaultEnv()) + state.Settings(own, App{})
+	}
+	s.making = s.make
 	if c.Workflow == AllGenerated {
 		return s, nil
 	}
@@ -217,40 +222,12 @@ func (s *shelf) fits(a *App) error {
 	return nil
 }
 
-func sharedShelf(c EnvConfig, own *App, tpch []App) *shelf {
-	shelves.Lock()
-	defer shelves.Unlock()
-	key := state.Settings(c, DefaultEnv())
-	if own != nil { // where a file lies does not matter, what it says does
-		c.Workflow = "own"
-		key = state.Settings(c, DefaultEnv()) + state.Settings(own, App{})
-	}
-	if s := shelves.by[key].Value(); s != nil {
-		return s
-	}
-	if shelves.by == nil {
-		shelves.by = map[string]weak.Pointer[shelf]{}
-	}
-	s := &shelf{config: c, own: own, tpch: tpch, apps: map[int]*entry{}}
-	h := fnv.New64a()
-	h.Write([]byte(key))
-	s.print = h.Sum64()
-	shelves.by[key] = weak.Make(s)
-	runtime.AddCleanup(s, forget, key)
-	return s
-}
-
-// forget drops a shelf that is gone.
-func forget(key string) {
-	shelves.Lock()
-	defer shelves.Unlock()
-	if shelves.by[key].Value() == nil {
-		delete(shelves.by, key)
-	}
-}
-
 // fingerprint tells configurations apart.
-func (s *shelf) fingerprint() uint64 { return s.print }
+func (s *shelf) fingerprint() uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s.says))
+	return h.Sum64()
+}
 
 // most is the largest number of steps that there can be.
 func (s *shelf) most() int { return s.config.Steps[1] }
@@ -261,41 +238,31 @@ func (s *shelf) entry(seed uint64) (*entry, error) {
 	if s.config.Workflow == AllGenerated || s.config.Workflow == AllTPCH {
 		i = int(seed % uint64(s.config.Apps))
 	}
-	s.mu.Lock()
-	n := s.apps[i]
-	if n == nil {
-		n = &entry{}
-		s.apps[i] = n
-	}
-	s.mu.Unlock()
-	if !n.made.Load() {
-		n.making.Do(func() { n.err = s.make(n, i) })
-		n.made.Store(true)
-	}
-	return n, n.err
+	return entries.Get(numbered{s.says, i}, s.making)
 }
 
 // make works a workflow out.
-func (s *shelf) make(n *entry, i int) error {
-	app, err := s.app(uint64(s.config.First + i))
+func (s *shelf) make(at numbered) (*entry, error) {
+	number := uint64(s.config.First + at.i)
+	app, err := s.app(number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := app.compile(s.config.apply)
 	if err == nil {
 		err = s.fits(&app)
 	}
 	if err != nil {
-		return fmt.Errorf("workflow %s: %w", app.Name, err)
+		return nil, fmt.Errorf("workflow %s: %w", app.Name, err)
 	}
-	n.known, n.truth, n.cheapest = m, m, m.lookAhead()
+	n := &entry{known: m, truth: m, cheapest: m.lookAhead()}
 	if n.ahead = n.cheapest; s.config.Estimates == FittedLaws {
-		if n.known, err = m.Fitted(uint64(s.config.First + i)); err != nil {
-			return err
+		if n.known, err = m.Fitted(number); err != nil {
+			return nil, err
 		}
 		n.ahead = n.known.lookAhead()
 	}
-	return nil
+	return n, nil
 }
 
 // app returns the description of a workflow.

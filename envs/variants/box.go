@@ -78,18 +78,8 @@ type vertex struct {
 	value float64
 }
 
-type vertices []vertex
-
-func (v vertices) Len() int           { return len(v) }
-func (v vertices) Less(i, j int) bool { return v[i].value < v[j].value }
-func (v vertices) Swap(i, j int)      { v[i], v[j] = v[j], v[i] }
-func (v *vertices) Push(x any)        { *v = append(*v, x.(vertex)) }
-func (v *vertices) Pop() any {
-	old := *v
-	x := old[len(old)-1]
-	*v = old[:len(old)-1]
-	return x
-}
+// Before orders vertices.
+func (v vertex) Before(o vertex) bool { return v.value < o.value }
 
 // last returns the last point between a vertex and the far corner that does not keep the bound, nil where the vertex does,
 // and the first that does.

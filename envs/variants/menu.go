@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
-	"github.com/stoker-rl/stoker/internal/cached"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -330,11 +329,10 @@ func (s *shelf) ideal(t *task) (Outcome, error) {
 	if s.config.Ideal != Best || s.blind {
 		return t.ideal, nil
 	}
-	m, p := t.menu.model, t.problem
-	return cached.Get(ideals, question{m, p}, func() (Outcome, error) {
-		plan, err := m.Solve(context.Background(), p)
+	return ideals.Get(question{t.menu.model, t.problem}, func(q question) (Outcome, error) {
+		plan, err := q.model.Solve(context.Background(), q.problem)
 		if err != nil {
-			return Outcome{}, fmt.Errorf("the exact plan of %s, %v: %w", m.App.Name, p, err)
+			return Outcome{}, fmt.Errorf("the exact plan of %s, %v: %w", q.model.App.Name, q.problem, err)
 		}
 		return plan.Outcome, nil
 	})

@@ -8,7 +8,6 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/sim"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/internal/cached"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -274,7 +273,7 @@ func (s *service) cold(f int) float64 {
 func (s *service) bound(t *task, n *menu, accuracy float64, part float64) (float64, error) {
 	cheap, quick, at := t.extremes(n, accuracy)
 	if s.known[at] == 0 {
-		p95, err := cached.Get(bestP95, quickest{s.model, s.number, s.requests, at}, func() (float64, error) {
+		p95, err := bestP95.Get(quickest{s.model, s.number, s.requests, at}, func(quickest) (float64, error) {
 			t.fill(t.plan, t.none, n.combinations[at], fastest)
 			t.evaluate(t.plan)
 			m, err := s.serve(t.choice, rng.New(0, "variants/bound").Uint64())

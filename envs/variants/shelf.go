@@ -106,9 +106,9 @@ func (c EnvConfig) Validate() error {
 // problems once for each policy, each in environments of its own, and the exact fronts of an application, which belong to
 // its model, may take minutes.
 var (
-	models  = cached.NewCache(4096)  // by what they are drawn from, or their fingerprint
-	ideals  = cached.NewCache(65536) // by question
-	bestP95 = cached.NewCache(65536) // by quickest
+	models  = cached.NewCache[any, *Model](4096)        // by what they are drawn from, or their fingerprint
+	ideals  = cached.NewCache[question, Outcome](65536) // by question
+	bestP95 = cached.NewCache[quickest, float64](65536)
 )
 
 // drawnAs is the key of a generated application: its number and the range of functions that it was drawn from.
@@ -125,7 +125,7 @@ type question struct {
 
 // generated returns a generated application. All that ask for it have the same one.
 func generated(n uint64, from, to int) (*Model, error) {
-	return cached.Get(models, drawnAs{n, from, to}, func() (*Model, error) {
+	return models.Get(drawnAs{n, from, to}, func(any) (*Model, error) {
 		app, err := Generate(n, from, to)
 		if err != nil {
 			return nil, err
@@ -164,7 +164,7 @@ func newShelf(c EnvConfig, own *Model) (*shelf, error) {
 		return s, nil
 	}
 	var err error
-	if s.own, err = cached.Get(models, own.fingerprint(), func() (*Model, error) { return own, nil }); err != nil {
+	if s.own, err = models.Get(own.fingerprint(), func(any) (*Model, error) { return own, nil }); err != nil {
 		return nil, err
 	}
 	if n, most := own.NumFunctions(), c.Functions[1]; n > most {

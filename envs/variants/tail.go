@@ -2,7 +2,6 @@ package variants
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/heap"
 )
 
 // Distribution returns the distribution of the response time of a choice, for requests that find warm instances: runs are
@@ -303,10 +303,10 @@ func (s *tailSearch) least(b *box) (float64, error) {
 	if ok, err := b.keeps(far); err != nil || !ok {
 		return math.Inf(1), err // nothing keeps it
 	}
-	open := &vertices{{b.corner(0), b.bound}}
+	open := []vertex{{b.corner(0), b.bound}}
 	known := map[string]bool{}
-	for open.Len() > 0 {
-		v := heap.Pop(open).(vertex)
+	for len(open) > 0 {
+		v := heap.Pop(&open)
 		if s.best.Choice != nil && v.value >= s.value*(1-1e-9) {
 			return v.value, nil
 		}
@@ -332,7 +332,7 @@ func (s *tailSearch) least(b *box) (float64, error) {
 				if err != nil {
 					return v.value, err
 				}
-				heap.Push(open, vertex{at, value})
+				heap.Push(&open, vertex{at, value})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -209,4 +210,44 @@ func TestResponseWaitsForDecisions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// CriticalPath appends to dst the nodes of the longest path through the workflow, with the callees that lengthen it,
+// and returns it with its length in seconds. Times count as in [Workflow.Through]: a branch counts as its longest
+// alternative, however improbable, and a node as often as it runs in a request that passes it.
+func (w *Workflow) CriticalPath(dst []int, times []float64, d Delays) ([]int, float64) {
+	after := w.after(times, d)
+	length := after[w.entry] + w.own(int32(w.entry), times, d)
+	m := int32(w.entry)
+	for {
+		dst = w.appendCalls(dst, m, times, d)
+		next, most := exit, 0.0
+		for _, k := range w.onward(nil, m) {
+			if t := after[k] + w.own(k, times, d) + d.Edge; next == exit || t > most {
+				next, most = k, t
+			}
+		}
+		if next == exit {
+			return dst, length
+		}
+		m = next
+	}
+}
+
+// appendCalls appends a node and the callees that its time depends on.
+func (w *Workflow) appendCalls(dst []int, n int32, times []float64, d Delays) []int {
+	dst = append(dst, int(n))
+	if len(w.calls[n]) == 0 {
+		return dst
+	}
+	if w.mode[n] == OneByOne {
+		for _, m := range w.calls[n] {
+			dst = w.appendCalls(dst, m, times, d)
+		}
+		return dst
+	}
+	longest := slices.MaxFunc(w.calls[n], func(a, b int32) int {
+		return cmp.Compare(w.runTime(a, times, d), w.runTime(b, times, d))
+	})
+	return w.appendCalls(dst, longest, times, d)
 }

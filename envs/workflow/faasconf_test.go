@@ -70,3 +70,8 @@ func TestTcktAppCalls(t *testing.T) {
 		}
 	}
 }
+
+// FaaSConf returns FaaSConf's four workflows, with their functions in the order of the agents.
+func FaaSConf() []Graph {
+	return []Graph{FaaSConfSequential(), FaaSConfParallel(), FaaSConfBranch(), FaaSConfTcktApp(OneByOne)}
+}

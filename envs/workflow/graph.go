@@ -219,8 +219,3 @@ func FaaSConfTcktApp(mode CallMode) Graph {
 	add("", left)
 	return g
 }
-
-// FaaSConf returns FaaSConf's four workflows, with their functions in the order of the agents.
-func FaaSConf() []Graph {
-	return []Graph{FaaSConfSequential(), FaaSConfParallel(), FaaSConfBranch(), FaaSConfTcktApp(OneByOne)}
-}

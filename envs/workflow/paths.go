@@ -2,10 +2,11 @@ package workflow
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"iter"
 	"slices"
+
+	"github.com/stoker-rl/stoker/internal/heap"
 )
 
 // Place is where a function stands in the graph, loops left out. Calls count as edges.
@@ -122,46 +123,6 @@ type Path struct {
 	Probability float64
 }
 
-// CriticalPath appends to dst the nodes of the longest path through the workflow, with the callees that lengthen it,
-// and returns it with its length in seconds. Times count as in [Workflow.Through]: a branch counts as its longest
-// alternative, however improbable, and a node as often as it runs in a request that passes it.
-func (w *Workflow) CriticalPath(dst []int, times []float64, d Delays) ([]int, float64) {
-	after := w.after(times, d)
-	length := after[w.entry] + w.own(int32(w.entry), times, d)
-	m := int32(w.entry)
-	for {
-		dst = w.appendCalls(dst, m, times, d)
-		next, most := exit, 0.0
-		for _, k := range w.onward(nil, m) {
-			if t := after[k] + w.own(k, times, d) + d.Edge; next == exit || t > most {
-				next, most = k, t
-			}
-		}
-		if next == exit {
-			return dst, length
-		}
-		m = next
-	}
-}
-
-// appendCalls appends a node and the callees that its time depends on.
-func (w *Workflow) appendCalls(dst []int, n int32, times []float64, d Delays) []int {
-	dst = append(dst, int(n))
-	if len(w.calls[n]) == 0 {
-		return dst
-	}
-	if w.mode[n] == OneByOne {
-		for _, m := range w.calls[n] {
-			dst = w.appendCalls(dst, m, times, d)
-		}
-		return dst
-	}
-	longest := slices.MaxFunc(w.calls[n], func(a, b int32) int {
-		return cmp.Compare(w.runTime(a, times, d), w.runTime(b, times, d))
-	})
-	return w.appendCalls(dst, longest, times, d)
-}
-
 // Paths returns all paths from the entry to the end, without loops and calls, depth first: the edges of each node in the
 // order of the graph's list, as networkx' all_simple_paths has them. It fails if there are more than limit.
 func (w *Workflow) Paths(limit int) ([]Path, error) {
@@ -216,8 +177,8 @@ func (w *Workflow) Ways(times []float64, d Delays) iter.Seq2[int, Way] {
 	return func(yield func(int, Way) bool) {
 		s := w.newSearch(times, d)
 		s.push(nil, edge{to: int32(w.entry), p: 1})
-		for k := 0; s.Len() > 0; {
-			b := heap.Pop(s).(*beginning)
+		for k := 0; len(s.heap) > 0; {
+			b := heap.Pop(&s.heap)
 			if b.node == exit {
 				if !yield(k, b.way()) {
 					return
@@ -340,7 +301,7 @@ func (s *search) push(before *beginning, e edge) {
 		}
 		b.bound *= float64(b.p * slack)
 	}
-	heap.Push(s, b)
+	heap.Push(&s.heap, b)
 }
 
 func (b *beginning) way() Way {
@@ -360,10 +321,8 @@ func (b *beginning) places(dst []int) []int {
 	return append(dst, b.place)
 }
 
-func (s *search) Len() int { return len(s.heap) }
-
-func (s *search) Less(i, j int) bool {
-	a, b := s.heap[i], s.heap[j]
+// Before reports whether the search takes a first.
+func (a *beginning) Before(b *beginning) bool {
 	if a.bound != b.bound {
 		return a.bound > b.bound
 	}
@@ -371,14 +330,4 @@ func (s *search) Less(i, j int) bool {
 		return a.node != exit && b.node == exit // a beginning may become a path of the same weight
 	}
 	return slices.Compare(a.places(nil), b.places(nil)) > 0
-}
-
-func (s *search) Swap(i, j int) { s.heap[i], s.heap[j] = s.heap[j], s.heap[i] }
-
-func (s *search) Push(x any) { s.heap = append(s.heap, x.(*beginning)) }
-
-func (s *search) Pop() any {
-	b := s.heap[len(s.heap)-1]
-	s.heap = s.heap[:len(s.heap)-1]
-	return b
 }

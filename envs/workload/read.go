@@ -46,12 +46,6 @@ func ReadTrace(path string, o ReadOptions) (*Trace, error) {
 //go:embed data/*.csv.gz
 var embedded embed.FS
 
-//go:embed data/ATTRIBUTION
-var attribution string
-
-// Attribution returns the author and the licence of the embedded trace, as that licence requires.
-func Attribution() string { return attribution }
-
 const embeddedName = "Azure Functions 2019 (embedded sample of 50)"
 
 var readEmbedded = sync.OnceValues(func() (*Trace, error) {
@@ -63,7 +57,7 @@ var readEmbedded = sync.OnceValues(func() (*Trace, error) {
 })
 
 // Embedded returns the trace that is part of the program: In-Vitro's 50-function sample of Azure Functions 2019, one
-// day, 179,342 invocations. [Attribution] names its author.
+// day, 179,342 invocations. data/ATTRIBUTION names its author.
 func Embedded() (*Trace, error) { return readEmbedded() }
 
 // key identifies a function across files.

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	_ "embed"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -83,3 +84,9 @@ func TestRealSamples(t *testing.T) {
 		t.Errorf("%d arrivals at factor 2, want %d", n, 2*513418)
 	}
 }
+
+// Attribution returns the author and the licence of the embedded trace, as that licence requires.
+func Attribution() string { return attribution }
+
+//go:embed data/ATTRIBUTION
+var attribution string

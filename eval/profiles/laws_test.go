@@ -1,10 +1,12 @@
 package profiles_test
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -136,15 +138,22 @@ func TestFaaSConfWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	all, err := perfmodel.ReadFaaSConf(f)
+	all, err := csv.NewReader(f).ReadAll() // of each function 4 parts of an action and 10 measurements, then 6 of the window
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
 	b.WriteString("function,cpu,instances,limit,requests,window,seconds\n")
-	for i := 0; i < len(all); i += 4 {
-		for _, m := range all[i].Functions {
-			fmt.Fprintf(&b, "%s,%d,%d,%d,%d,30,%g\n", m.Name, m.CPU, m.Replicas, int(1+9*m.Action[3]), all[i].Requests, m.P75)
+	for i := 1; i < len(all); i += 4 {
+		row := all[i]
+		n := len(row) / 14
+		for f := range n {
+			limit, err := strconv.ParseFloat(row[4*f+3], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := row[4*n+10*f:] // function, cpu, memory, replicas, four metrics, p75
+			fmt.Fprintf(&b, "%s,%s,%s,%d,%s,30,%s\n", m[0], m[1], m[3], int(1+9*limit), row[14*n+3], m[8])
 		}
 	}
 	r, err := profiles.FitLaws(strings.NewReader(b.String()), "parallel_10.csv")

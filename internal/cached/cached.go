@@ -12,7 +12,7 @@ import (
 )
 
 // numbers are those that this process asked for last.
-var numbers = NewCache(4096)
+var numbers = NewCache[string, float64](4096)
 
 // file is what a cache file holds. Key is whole, so that a collision of hashes is noticed.
 type file struct {
@@ -24,7 +24,7 @@ type file struct {
 // process nor the cache folder has it; others that ask meanwhile wait. The key must describe all that the number
 // depends on, a version of its computation included.
 func Number(kind, key string, compute func() (float64, error)) (float64, error) {
-	return Get(numbers, kind+" "+key, func() (float64, error) {
+	return numbers.Get(kind+" "+key, func(string) (float64, error) {
 		path := place(kind, key)
 		if x, ok := read(path, key); ok {
 			return x, nil

@@ -41,7 +41,7 @@ func TestNumber(t *testing.T) {
 }
 
 // forget empties the memory, as a new process has it.
-func forget() { numbers = NewCache(4096) }
+func forget() { numbers = NewCache[string, float64](4096) }
 
 // Where nothing can be written the number is computed all the same.
 func TestNoFolder(t *testing.T) {
@@ -53,9 +53,9 @@ func TestNoFolder(t *testing.T) {
 
 // A cache makes each value once, and keeps the values that were asked for last.
 func TestCache(t *testing.T) {
-	c, made := NewCache(2), map[int]int{}
+	c, made := NewCache[int, int](2), map[int]int{}
 	ask := func(key int) {
-		x, err := Get(c, key, func() (int, error) { made[key]++; return 10 * key, nil })
+		x, err := c.Get(key, func(key int) (int, error) { made[key]++; return 10 * key, nil })
 		if x != 10*key || err != nil {
 			t.Errorf("%d: %d, %v", key, x, err)
 		}
@@ -69,7 +69,7 @@ func TestCache(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if _, err := Get(c, "slow", func() (int, error) { made[9]++; return 0, nil }); err != nil {
+			if _, err := c.Get(9, func(int) (int, error) { made[9]++; return 0, nil }); err != nil {
 				t.Error(err)
 			}
 		})

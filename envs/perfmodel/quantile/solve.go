@@ -65,16 +65,6 @@ func Solve(x []float64, columns int, y []float64, level float64) (*Solution, err
 	return s, nil
 }
 
-// Loss returns Σ ρ(y − Xβ).
-func Loss(x []float64, columns int, y, coefficients []float64, level float64) float64 {
-	var sum float64
-	for i, v := range y {
-		r := v - dot(x[i*columns:(i+1)*columns], coefficients)
-		sum += rho(r, level)
-	}
-	return sum
-}
-
 func rho(r, level float64) float64 {
 	if r >= 0 {
 		return float64(level * r)

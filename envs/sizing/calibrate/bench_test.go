@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
@@ -57,7 +56,7 @@ func (b *Bench) Measure(seed uint64) error {
 func (b *Bench) Action() []float32 { return b.act.Kinds[0] }
 
 // Configure copies a row's configuration into Action.
-func (b *Bench) Configure(row perfmodel.Measured) {
+func (b *Bench) Configure(row Measured) {
 	for f, m := range row.Functions {
 		for j, a := range m.Action {
 			b.Action()[len(m.Action)*f+j] = float32(a)

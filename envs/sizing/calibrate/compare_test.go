@@ -11,16 +11,16 @@ import (
 
 // simulated returns rows that were not measured but simulated under a configuration, of random resources in the range
 // of the published ones.
-func simulated(t *testing.T, c sizing.Config, n int) []perfmodel.Measured {
+func simulated(t *testing.T, c sizing.Config, n int) []Measured {
 	t.Helper()
 	b, err := NewBench(c, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := rng.NewStream(1, "simulated rows")
-	var rows []perfmodel.Measured
+	var rows []Measured
 	for k := range n {
-		row := perfmodel.Measured{Users: 10, Functions: make([]perfmodel.MeasuredFunction, 6)}
+		row := Measured{Users: 10, Functions: make([]MeasuredFunction, 6)}
 		for f, name := range []string{"starter", "rgb", "resize", "update", "resnet", "mobilenet"} {
 			row.Functions[f].Name = name
 			for i := range 4 {
@@ -157,12 +157,12 @@ func TestFitLaws(t *testing.T) {
 
 // Rows of the same function's configuration are neighbours, in both orders, and no others.
 func TestNeighbours(t *testing.T) {
-	row := func(cpu, replicas int, concurrency, p75 float64) perfmodel.Measured {
-		return perfmodel.Measured{Functions: []perfmodel.MeasuredFunction{
+	row := func(cpu, replicas int, concurrency, p75 float64) Measured {
+		return Measured{Functions: []MeasuredFunction{
 			{CPU: cpu, Replicas: replicas, Action: [4]float64{3: concurrency}, P75: p75},
 		}}
 	}
-	rows := []perfmodel.Measured{row(1000, 3, 0.5, 2), row(1020, 3, 0.52, 4), row(1000, 4, 0.5, 9), row(1100, 3, 0.5, 9),
+	rows := []Measured{row(1000, 3, 0.5, 2), row(1020, 3, 0.52, 4), row(1000, 4, 0.5, 9), row(1100, 3, 0.5, 9),
 		row(1000, 3, 0.7, 9)}
 	ratios, pairs := Neighbours(rows, func(k, f int) float64 { return rows[k].Functions[f].P75 })
 	if len(pairs) != 1 || pairs[0] != 1 || ratios[0] != (Quartiles{0.875, 1.25, 1.625}) {
@@ -171,7 +171,7 @@ func TestNeighbours(t *testing.T) {
 }
 
 func TestSplit(t *testing.T) {
-	rows := make([]perfmodel.Measured, 100)
+	rows := make([]Measured, 100)
 	for i := range rows {
 		rows[i].Users = i
 	}

@@ -16,7 +16,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
@@ -83,8 +82,8 @@ type FunctionComparison struct {
 	P95Floor Quartiles `json:"p95_floor"`
 	CPU      Quartiles `json:"cpu"`
 	// Fits are the regressions of p75, simulated and measured, and Fits95 those of p95.
-	Fits   [2]perfmodel.Fit `json:"fits"`
-	Fits95 [2]perfmodel.Fit `json:"fits95"`
+	Fits   [2]Fit `json:"fits"`
+	Fits95 [2]Fit `json:"fits95"`
 	// Measured and Simulated are the values of p75, as in [Comparison].
 	Measured  []float64 `json:"-"`
 	Simulated []float64 `json:"-"`
@@ -98,7 +97,7 @@ type functionSums struct {
 }
 
 // Compare simulates every row's configuration a number of times and compares the results with the row.
-func Compare(c sizing.Config, rows []perfmodel.Measured, times int) (*Comparison, error) {
+func Compare(c sizing.Config, rows []Measured, times int) (*Comparison, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("calibrate: there are no rows to compare with")
 	}
@@ -173,7 +172,7 @@ func one(b bool) float64 {
 }
 
 // add adds the bench's last measurement of function f. repeated says that the one before was of the same row.
-func (s *functionSums) add(b *Bench, f int, m perfmodel.MeasuredFunction, repeated bool) {
+func (s *functionSums) add(b *Bench, f int, m MeasuredFunction, repeated bool) {
 	now := [2]float64{b.function(f, p75), b.function(f, p95)}
 	s.p75, s.p95 = append(s.p75, now[0]/m.P75), append(s.p95, now[1]/m.P95)
 	s.cpu = append(s.cpu, b.function(f, usedCPU)/m.UsedCPU)
@@ -221,7 +220,7 @@ func (r *Comparison) String() string {
 		r.Feasible[0], r.Feasible[1], r.Agree, r.AgreeFloor, r.Price)
 }
 
-// regression accumulates the normal equations of [perfmodel.Fit].
+// regression accumulates the normal equations of [Fit].
 type regression struct {
 	xx [4][4]float64
 	xy [4]float64
@@ -243,7 +242,7 @@ func (g *regression) add(z sizing.Resources, p75 float64) {
 }
 
 // fit solves the normal equations by elimination.
-func (g *regression) fit(function string) perfmodel.Fit {
+func (g *regression) fit(function string) Fit {
 	a, b := g.xx, g.xy
 	for i := range a {
 		for k := range a {
@@ -263,7 +262,7 @@ func (g *regression) fit(function string) perfmodel.Fit {
 		x[i] = b[i] / a[i][i]
 		rest -= x[i] * g.xy[i]
 	}
-	return perfmodel.Fit{Function: function, A: x[0], B: x[1], C: x[2], D: x[3], Residual: math.Sqrt(max(rest, 0) / g.n)}
+	return Fit{Function: function, A: x[0], B: x[1], C: x[2], D: x[3], Residual: math.Sqrt(max(rest, 0) / g.n)}
 }
 
 // Near is the largest relative difference between the CPU limits of neighbours.
@@ -273,7 +272,7 @@ const Near = 0.03
 // same replicas and concurrency and nearly the same CPU ([Near]), in both orders, and the number of pairs. No
 // configuration was measured twice, but a function's latency hardly depends on the other functions' resources. So these
 // ratios estimate how much repeated measurements differ. value takes the indices of a row and of a function.
-func Neighbours(rows []perfmodel.Measured, value func(row, function int) float64) (ratios []Quartiles, pairs []int) {
+func Neighbours(rows []Measured, value func(row, function int) float64) (ratios []Quartiles, pairs []int) {
 	type key struct{ replicas, concurrency int }
 	for f := range rows[0].Functions {
 		at := make(map[key][]int)

@@ -12,7 +12,7 @@ import (
 
 // Split divides rows into those for the fit and those held out, in alternating blocks of 40. Neighbouring rows of the
 // published file are steps of one search and similar: alternating single rows would not be independent.
-func Split(rows []perfmodel.Measured) (fitted, held []perfmodel.Measured) {
+func Split(rows []Measured) (fitted, held []Measured) {
 	const block = 40
 	for i, r := range rows {
 		if i/block%2 == 0 {
@@ -49,7 +49,7 @@ const repeats = 3
 // little on how many requests share an instance, and so on the replicas. Two repetitions have independent noise. Hence
 // the expectation of their product is the squared error of the simulation plus the variance of the measurement, which
 // does not depend on the law.
-func losses(c sizing.Config, rows []perfmodel.Measured) ([]float64, error) {
+func losses(c sizing.Config, rows []Measured) ([]float64, error) {
 	b, err := NewBench(c, rows[0].Users)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func losses(c sizing.Config, rows []perfmodel.Measured) ([]float64, error) {
 // parameters by lognormal factors, which grow after a success and shrink after a failure. A function's latency hardly
 // depends on the laws of the others, so all functions share the simulations of a trial, and each keeps its new
 // parameters if they lower its own loss. Every 50 trials FitLaws computes the losses again and passes them to progress.
-func FitLaws(c sizing.Config, rows []perfmodel.Measured, trials int,
+func FitLaws(c sizing.Config, rows []Measured, trials int,
 	progress func(trial int, loss []float64)) ([]sizing.FunctionLaw, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("calibrate: there are no rows to fit to")

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/rng"
@@ -20,14 +19,14 @@ import (
 
 var update = flag.Bool("update", false, "redo the calibration and write its results into the sources")
 
-func measured(t *testing.T) []perfmodel.Measured {
+func measured(t *testing.T) []Measured {
 	t.Helper()
 	f, err := os.Open(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	rows, err := perfmodel.ReadFaaSConf(f)
+	rows, err := ReadFaaSConf(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +45,7 @@ func TestLaws(t *testing.T) {
 	r := results{Data: "faasconf/parallel_10.csv"}
 	for _, part := range []struct {
 		to   **Comparison
-		rows []perfmodel.Measured
+		rows []Measured
 	}{{&r.Fitted, fitted}, {&r.Held, held}, {&r.All, rows}} {
 		c, err := Compare(sizing.Default(), part.rows, 4)
 		if err != nil {
@@ -67,7 +66,7 @@ func TestLaws(t *testing.T) {
 // Without memory as a limit, failures are too few: memory has an effect in the data after all, on resnet's failures.
 func TestMemoryLimitIsInTheData(t *testing.T) {
 	rows := measured(t)
-	small := slices.DeleteFunc(slices.Clone(rows), func(m perfmodel.Measured) bool { return m.Functions[4].Memory > 800 })
+	small := slices.DeleteFunc(slices.Clone(rows), func(m Measured) bool { return m.Functions[4].Memory > 800 })
 	with := sizing.Default()
 	without := with
 	without.MemoryLimit = false
@@ -96,7 +95,7 @@ func TestPublishedFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fits := perfmodel.FaaSConfFit()
+	fits := FaaSConfFit()
 	ratios := make([][]float64, len(fits))
 	ranges := b.env.Range()
 	s := rng.NewStream(1, "published fit")
@@ -125,7 +124,7 @@ func TestPublishedFit(t *testing.T) {
 const trials = 150
 
 // refit repeats the fit, starting from the present laws, and writes fitted.go.
-func refit(t *testing.T, rows []perfmodel.Measured) {
+func refit(t *testing.T, rows []Measured) {
 	c := sizing.Default()
 	laws, err := FitLaws(c, rows, trials, func(trial int, loss []float64) {
 		t.Logf("%d trials: losses %.4f", trial, loss)

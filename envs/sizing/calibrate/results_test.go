@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -34,7 +33,7 @@ type noise struct {
 	Simulated Quartiles `json:"simulated"`
 }
 
-func (r *results) noise(rows []perfmodel.Measured) {
+func (r *results) noise(rows []Measured) {
 	measured, pairs := Neighbours(rows, func(k, f int) float64 { return rows[k].Functions[f].P75 })
 	simulated, _ := Neighbours(rows, func(k, f int) float64 { return r.All.Functions[f].Simulated[k*r.All.Times] })
 	for f, m := range rows[0].Functions {
@@ -123,7 +122,7 @@ func (r *results) claim(t *testing.T) {
 }
 
 // write writes the table, the JSON and the plots into a folder. rows are all rows.
-func (r *results) write(t *testing.T, dir string, rows []perfmodel.Measured) {
+func (r *results) write(t *testing.T, dir string, rows []Measured) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -188,7 +187,7 @@ func (r *results) table() string {
 		"all rows, simulated | measured:\n\n"+
 		"| | A | B | C | D | residual |\n|---|---|---|---|---|---|\n")
 	for _, f := range r.All.Functions {
-		for i, x := range [2][2]perfmodel.Fit{f.Fits, f.Fits95} {
+		for i, x := range [2][2]Fit{f.Fits, f.Fits95} {
 			s, m := x[0], x[1]
 			fmt.Fprintf(&b, "| %s, %s | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f |\n",
 				f.Function, [2]string{"p75", "p95"}[i],
@@ -254,7 +253,7 @@ func (r *results) ratios() *chart.Figure {
 }
 
 // byReplicas plots how latency falls with replicas: median and quartiles of p75, measured and simulated, all rows.
-func (r *results) byReplicas(rows []perfmodel.Measured) *chart.Figure {
+func (r *results) byReplicas(rows []Measured) *chart.Figure {
 	styles := [2]chart.Style{chart.Styles(0), chart.Styles(1)}
 	f := &chart.Figure{
 		Title: "p75 of a function's latency in seconds by its replicas: median and quartiles of all rows",

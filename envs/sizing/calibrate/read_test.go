@@ -1,6 +1,7 @@
-package perfmodel
+package calibrate
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -53,4 +54,19 @@ func FuzzReadFaaSConf(f *testing.F) {
 			t.Error("a row without functions")
 		}
 	})
+}
+
+// The fit at one core, one replica and one request is e^A, and each exponent acts alone.
+func TestFit(t *testing.T) {
+	for _, f := range FaaSConfFit() {
+		for _, c := range []struct {
+			cpu, replicas, concurrency int
+			want                       float64
+		}{{1000, 1, 1, f.A}, {2000, 1, 1, f.A + f.B*math.Ln2}, {1000, 2, 1, f.A + f.C*math.Ln2}, {1000, 1, 2,
+			f.A + f.D*math.Ln2}} {
+			if got := math.Log(f.P75(c.cpu, c.replicas, c.concurrency)); math.Abs(got-c.want) > 1e-12 {
+				t.Errorf("%s: ln p75 is %g, want %g", f.Function, got, c.want)
+			}
+		}
+	}
 }
