@@ -272,8 +272,8 @@ func (l *Learner) State(c *state.Codec) {
 
 // Parts implements [offpolicy.Method].
 func (l *Learner) Parts(p *saved.Parts) {
-	p.Weights["q"], p.Weights["q_target"] = l.update.net.Params(), l.update.target.Params()
-	p.Adam("q", l.update.adam)
+	p.Net("q", l.update.net, l.update.adam)
+	p.Weights["q_target"] = l.update.target.Params()
 	p.Counters["target_updates"] = &l.targetUpdates
 }
 

@@ -233,9 +233,9 @@ func (l *Learner) Parts(p *saved.Parts) {
 	if u.separate != nil {
 		critic = "critic_own_first" // its inputs have another order
 	}
-	p.Weights["actor"], p.Weights["actor_target"] = u.actor.Params(), u.actorTarget.Params()
+	p.Net("actor", u.actor, u.actorAdam)
+	p.Weights["actor_target"] = u.actorTarget.Params()
 	p.Weights[critic], p.Weights[critic+"_target"] = u.critic.Params(), u.criticTarget.Params()
-	p.Adam("actor", u.actorAdam)
 	p.Adam("critic", u.criticAdam)
 	if l.std != nil {
 		p.Blobs[observations] = l.std

@@ -1,5 +1,5 @@
 // Package offpolicy is what learners have in common that learn from a replay: when transitions are stored and updates are
-// due ([Loop]), the annealing of learning rates, what a checkpoint holds, and the parts of an update ([Builder]).
+// due ([Loop]), the annealing of learning rates, and what a checkpoint holds.
 //
 // A learner embeds a Loop and is its [Method]. What is left of it is its configuration, how it explores, and its update.
 //

@@ -174,7 +174,7 @@ func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, erro
 			return nil, err
 		}
 		p.m, b.obs, b.ends = m, m.newRows(), m.newRows()
-		b.width, b.choices, b.components = len(m.n), m.p.N, m.n
+		b.width, b.choices, b.components = len(m.Choices), m.Problem.N, m.Choices
 	} else {
 		m, err := newVectors(c, ctx, k, key)
 		if err != nil {
@@ -205,7 +205,7 @@ func (w world) act(i int) []float32              { return w.v.Act.Env(i).Kinds[w
 // sync copies what was learned to the networks that act.
 func (l *Learner) sync() error {
 	for _, p := range l.parts {
-		if err := p.m.sync(); err != nil {
+		if err := p.m.Sync(); err != nil {
 			return err
 		}
 	}
@@ -311,7 +311,7 @@ func (l *Learner) saved() *saved.Parts {
 		if len(l.parts) > 1 {
 			prefix = l.ctx.Spec.Kinds[p.kind].Name + "."
 		}
-		p.m.weights(s, prefix)
+		p.m.Save(s, prefix)
 	}
 	s.Counters["steps"], s.Counters["rollout_steps"] = &l.steps, &l.filled
 	s.Blobs["learner"] = l
@@ -386,6 +386,6 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 		f("train/epochs", m.epochs/m.updates)
 		f("train/learning_rate", m.rate)
 	}
-	f("train/n_updates", float64(l.parts[0].m.optimisers()[0].Steps()))
+	f("train/n_updates", float64(l.parts[0].m.Optimisers()[0].Steps()))
 	*m = metrics{}
 }

@@ -32,7 +32,7 @@ func (l *Learner) learn() error {
 	}
 	m.rate = l.rate()
 	for _, p := range l.parts {
-		for _, o := range p.m.optimisers() {
+		for _, o := range p.m.Optimisers() {
 			o.SetRate(m.rate)
 		}
 	}
@@ -102,16 +102,16 @@ type model interface {
 	values(obs observations, rows []int32, dst []float32) error
 	// step takes a gradient step of policy and value on a minibatch.
 	step(b *batch, c *Config, m *metrics) error
-	// optimisers are those of the policy, the value and, where there is one, the deviation.
-	optimisers() []nets.Optimizer
+	// Optimisers are those of the policy, the value and, where there is one, the deviation.
+	Optimisers() []nets.Optimizer
 	// std is the mean deviation of continuous actions, 0 for choices.
 	std() float64
-	// sync copies what was learned to the network that acts.
-	sync() error
+	// Sync copies what was learned to the network that acts.
+	Sync() error
 	// part is what acts, as a policy has it.
 	part(c *Config) actor.Part
-	// weights adds networks and optimisers to a state, with a prefix to their names.
-	weights(p *saved.Parts, prefix string)
+	// Save adds networks and optimisers to a state, with a prefix to their names.
+	Save(p *saved.Parts, prefix string)
 }
 
 // prepare computes values, advantages and returns.

@@ -186,12 +186,11 @@ func (l *Learner) State(c *state.Codec) {
 // Parts implements [offpolicy.Method].
 func (l *Learner) Parts(p *saved.Parts) {
 	u := l.update
-	p.Weights["actor"], p.Weights["temperature"] = u.actor.Params(), u.temperature.Params()
-	p.Adam("actor", u.actorAdam)
-	p.Adam("temperature", u.alphaAdam)
+	p.Net("actor", u.actor, u.actorAdam)
+	p.Net("temperature", u.temperature, u.alphaAdam)
 	for i, name := range []string{"critic1", "critic2"} {
-		p.Weights[name], p.Weights[name+"_target"] = u.critics[i].Params(), u.targets[i].Params()
-		p.Adam(name, u.criticAdams[i])
+		p.Net(name, u.critics[i], u.criticAdams[i])
+		p.Weights[name+"_target"] = u.targets[i].Params()
 	}
 }
 

@@ -47,6 +47,12 @@ func (p *Parts) Adam(name string, o nets.Optimizer) {
 	p.adams[name] = o
 }
 
+// Net adds a network that learns: its weights, and its optimiser as [Parts.Adam] does.
+func (p *Parts) Net(name string, n interface{ Params() nets.Tensor }, o nets.Optimizer) {
+	p.Weights[name] = n.Params()
+	p.Adam(name, o)
+}
+
 // Save writes all parts to s.
 func (p *Parts) Save(s *agents.State) error {
 	for name, t := range p.Weights {
