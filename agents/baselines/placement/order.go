@@ -1,8 +1,7 @@
 package placement
 
 import (
-	"fmt"
-
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -128,6 +127,7 @@ func (c *RandomConfig) Validate() error { return bounds.Check(c) }
 // Random starts any invocation on any node that it fits, all pairs with equal probability; it waits only where none
 // fits.
 type Random struct {
+	kept.Policy
 	cluster
 	config RandomConfig
 	stream *rng.Stream
@@ -139,11 +139,10 @@ func NewRandom(c RandomConfig, env envs.Env) (*Random, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Random{v, c, rng.NewStream(0, "random pair")}, nil
+	p := &Random{cluster: v, config: c, stream: rng.NewStream(0, "random pair")}
+	p.Policy = kept.As("random-nodes", p)
+	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*Random) Name() string { return "random-nodes" }
 
 // Reset implements [envs.Policy].
 func (p *Random) Reset(seed uint64) error {
@@ -182,18 +181,3 @@ func (p *Random) decide(o *envs.KindObservation) pick {
 
 // State implements [state.Stater].
 func (p *Random) State(c *state.Codec) { state.Value(c, p.stream) }
-
-// CopyFrom implements [envs.Policy].
-func (p *Random) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*Random)
-	if !ok {
-		return fmt.Errorf("%s: cannot be copied from %s", p.Name(), src.Name())
-	}
-	return state.Copy(p, s)
-}
-
-// AppendBinary implements [envs.Policy].
-func (p *Random) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Random) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -35,6 +36,7 @@ func (c *TorporConfig) Validate() error { return bounds.Check(c) }
 // A vGPU holds one model, so a swap over NVLink and one over PCIe cost the same here, and the published order of GPUs
 // has no effect.
 type Torpor struct {
+	kept.Policy
 	world
 	config          TorporConfig
 	arrived, failed []float64 // in this window, by function
@@ -58,15 +60,13 @@ func NewTorpor(c TorporConfig, env envs.Env) (*Torpor, error) {
 		return nil, err
 	}
 	p := &Torpor{world: w, config: c, order: make([]int32, w.n), idle: make([]int, w.n), need: make([]int, w.n)}
+	p.Policy = kept.As("torpor", p)
 	for _, s := range []*[]float64{&p.arrived, &p.failed, &p.rrc, &p.wait, &p.sorted} {
 		*s = make([]float64, w.n)
 	}
 	p.less = p.before
 	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*Torpor) Name() string { return "torpor" }
 
 // Reset implements [envs.Policy].
 func (p *Torpor) Reset(uint64) error {
@@ -207,12 +207,3 @@ func (p *Torpor) State(c *state.Codec) {
 	saved.Finite(c, "failures", p.failed...)
 	saved.Finite(c, "threshold", p.threshold)
 }
-
-// CopyFrom implements [envs.Policy].
-func (p *Torpor) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Torpor) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Torpor) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -98,6 +99,7 @@ func (c *FixedConfig) Validate() error {
 
 // Fixed always holds one configuration. It has no state.
 type Fixed struct {
+	kept.Policy
 	world
 	config FixedConfig
 	row    []float32
@@ -109,6 +111,7 @@ func NewFixed(c FixedConfig, env envs.Env) (*Fixed, error) {
 		return nil, err
 	}
 	p := &Fixed{config: c}
+	p.Policy = kept.As("fixed", p)
 	var err error
 	if _, p.world, err = newWorld("fixed", env); err != nil {
 		return nil, err
@@ -122,12 +125,6 @@ func NewFixed(c FixedConfig, env envs.Env) (*Fixed, error) {
 	return p, nil
 }
 
-// Name implements [envs.Policy].
-func (*Fixed) Name() string { return "fixed" }
-
-// Reset implements [envs.Policy].
-func (*Fixed) Reset(uint64) error { return nil }
-
 // Act implements [envs.Policy].
 func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	for f := range p.n {
@@ -135,18 +132,6 @@ func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	}
 	return nil
 }
-
-// State implements [state.Stater]: nothing changes.
-func (p *Fixed) State(*state.Codec) {}
-
-// CopyFrom implements [envs.Policy].
-func (p *Fixed) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Fixed) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Fixed) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
 
 // OfEach makes the constructor of a policy for one workflow that of a policy for several side by side, too: each
 // workflow then has its own.
@@ -168,6 +153,7 @@ func OfEach[C any, P envs.Policy](build func(C, envs.Env) (P, error)) func(C, en
 			}
 			s.each = append(s.each, p)
 		}
+		s.Policy = kept.As(s.each[0].Name(), s)
 		return s, nil
 	}
 }
@@ -197,13 +183,11 @@ func PlansOfEach[C any, P envs.Planner](build func(C, envs.Env) (P, error)) func
 
 // sidePolicy acts in several workflows side by side by a policy of each.
 type sidePolicy struct {
+	kept.Policy
 	many *sizing.Many
 	view *sizing.View
 	each []envs.Policy
 }
-
-// Name implements [envs.Policy].
-func (s *sidePolicy) Name() string { return s.each[0].Name() }
 
 // Reset implements [envs.Policy].
 func (s *sidePolicy) Reset(seed uint64) error {
@@ -232,15 +216,6 @@ func (s *sidePolicy) State(c *state.Codec) {
 		state.Member(c, p)
 	}
 }
-
-// CopyFrom implements [envs.Policy].
-func (s *sidePolicy) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(s, src) }
-
-// AppendBinary implements [envs.Policy].
-func (s *sidePolicy) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, s.Name(), s) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (s *sidePolicy) UnmarshalBinary(b []byte) error { return state.Load(b, s.Name(), s) }
 
 // sidePlanner plans for several workflows side by side by a planner of each.
 type sidePlanner struct {

@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
@@ -78,6 +78,7 @@ func (c *RuleConfig) Validate() error {
 //
 // It is what a few numbers can do that cross-entropy search finds ([RuleSpace]). It has no state.
 type Rule struct {
+	kept.Policy
 	world
 	load        float64
 	base, slope []float64 // functions × components
@@ -106,6 +107,7 @@ func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
 		return nil, err
 	}
 	p := &Rule{world: w, load: c.Load}
+	p.Policy = kept.As("rule", p)
 	if p.seen = p.feature("load"); p.seen < 0 {
 		return nil, fmt.Errorf("%s shows no load", p.spec.ID)
 	}
@@ -144,12 +146,6 @@ func (p *Rule) fill(functions []FunctionRule, from string) error {
 	return nil
 }
 
-// Name implements [envs.Policy].
-func (*Rule) Name() string { return "rule" }
-
-// Reset implements [envs.Policy].
-func (*Rule) Reset(uint64) error { return nil }
-
 // furthest bounds how far a load may be from that of the rule, as a factor: a window without requests is not 0 times as
 // heavy.
 const furthest = 32
@@ -169,18 +165,6 @@ func (p *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	}
 	return nil
 }
-
-// State implements [state.Stater]: nothing changes.
-func (*Rule) State(*state.Codec) {}
-
-// CopyFrom implements [envs.Policy].
-func (p *Rule) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Rule) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Rule) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
 
 // rules holds numbers that stoker search rule found, named by environment, workflow and the worth of a kept window:
 // v3-parallel-2.json. docs/agents/sizing-baselines.md has the commands.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/variants"
 )
 
@@ -29,7 +29,10 @@ var found = map[string]float64{"objective": -1, "edge": -1}
 
 // Linear chooses the legal option with the largest weighted sum of its features: what a few numbers can do that
 // cross-entropy search finds ([LinearSpace]). It has no state.
-type Linear struct{ weights []float64 }
+type Linear struct {
+	kept.Policy
+	weights []float64
+}
 
 // NewLinear returns a policy for environments such as env.
 func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
@@ -55,7 +58,9 @@ func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
 	if len(c.Weights) != len(names) {
 		return nil, bounds.Errorf("weights", "has %d numbers, want %d: %v", len(c.Weights), len(names), names)
 	}
-	return &Linear{c.Weights}, nil
+	l := &Linear{weights: c.Weights}
+	l.Policy = kept.As("linear", l)
+	return l, nil
 }
 
 // readWeights reads the weights that stoker search linear wrote.
@@ -107,12 +112,6 @@ func LinearSpace(c LinearConfig, env envs.Env) (*crossentropy.Space, error) {
 	return s, nil
 }
 
-// Name implements [envs.Policy].
-func (*Linear) Name() string { return "linear" }
-
-// Reset implements [envs.Policy].
-func (*Linear) Reset(uint64) error { return nil }
-
 // Act implements [envs.Policy].
 func (l *Linear) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	k := &obs.Kinds[0]
@@ -139,15 +138,3 @@ func (l *Linear) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	act.Kinds[0][0] = float32(best)
 	return nil
 }
-
-// State implements [state.Stater].
-func (*Linear) State(*state.Codec) {}
-
-// CopyFrom implements [envs.Policy].
-func (l *Linear) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(l, src) }
-
-// AppendBinary implements [envs.Policy].
-func (l *Linear) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, l.Name(), l) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (l *Linear) UnmarshalBinary(b []byte) error { return state.Load(b, l.Name(), l) }
