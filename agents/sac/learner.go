@@ -40,20 +40,10 @@ var _ agents.Learner = (*Learner)(nil)
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
 // environment is not of those that the package supports.
 func New(c Config, ctx agents.Context) (*Learner, error) {
-	l, err := build(c, ctx)
-	if err != nil {
-		return nil, fmt.Errorf("sac: %w", err)
-	}
-	return l, nil
+	return check.Learner(Name, build, c, ctx)
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if err := check.Context(&ctx); err != nil {
-		return nil, err
-	}
 	p, err := newProblem(ctx.Spec)
 	if err != nil {
 		return nil, err
