@@ -35,13 +35,9 @@ func NewFCFS(c FCFSConfig, env envs.Env) (*FCFS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FCFS{r, c}, nil
-}
-
-// Act implements [envs.Policy].
-func (p *FCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
+	p := &FCFS{r, c}
+	p.rule = p.decide
+	return p, nil
 }
 
 // decide returns the rule's choice.
@@ -82,13 +78,9 @@ func NewSJF(c SJFConfig, env envs.Env) (*SJF, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SJF{r, c}, nil
-}
-
-// Act implements [envs.Policy].
-func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
+	p := &SJF{r, c}
+	p.rule = p.decide
+	return p, nil
 }
 
 // decide returns the rule's choice.
@@ -140,7 +132,7 @@ func NewRandom(c RandomConfig, env envs.Env) (*Random, error) {
 		return nil, err
 	}
 	p := &Random{cluster: v, config: c, stream: rng.NewStream(0, "random pair")}
-	p.Policy = kept.As("random-nodes", p)
+	p.Policy, p.rule = kept.As("random-nodes", p), p.decide
 	return p, nil
 }
 
@@ -150,13 +142,7 @@ func (p *Random) Reset(seed uint64) error {
 	return nil
 }
 
-// Act implements [envs.Policy]. It draws even where a deterministic action is asked for: it has no other.
-func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
-}
-
-// decide returns the rule's choice.
+// decide returns the rule's choice. It draws even where a deterministic action is asked for: it has no other.
 func (p *Random) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, count := none, 0

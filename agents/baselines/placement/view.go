@@ -32,7 +32,8 @@ const (
 // cluster reads from an observation what a rule needs.
 type cluster struct {
 	placement.Layout
-	grant string // one of the amounts
+	rule  func(*envs.KindObservation) pick // decides
+	grant string                           // one of the amounts
 	seen  *envs.KindObservation
 	warm  []bool    // per node: the function of the present invocation is warm there
 	local []float32 // per node: the share of its input that lies there
@@ -144,15 +145,17 @@ func (c *cluster) fits(i, n, amount int) int {
 // pick is a choice of invocation, amount and node; none means waiting.
 type pick struct{ invocation, amount, node int }
 
-// act writes a rule's choice. Where it would wait but may not, the rule decides a second time, with forced set.
-func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs.KindObservation) pick) {
+// Act implements [envs.Policy]: it writes the rule's choice. Where the rule would wait but may not, it decides a second
+// time, with forced set.
+func (c *cluster) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
-	best := decide(o)
+	best := c.rule(o)
 	if c.again(o, best) {
-		best = decide(o)
+		best = c.rule(o)
 		c.forced = false
 	}
 	c.choose(act, best)
+	return nil
 }
 
 // again reports whether a rule must decide a second time: it would wait, which the mask forbids (hold: false).

@@ -1,6 +1,7 @@
 package pricing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -85,25 +86,13 @@ func (p *Torpor) required(n, m float64) float64 {
 // before orders functions: those at or below the threshold first, then by required count, then by how long their first
 // request has waited.
 func (p *Torpor) before(a, b int32) int {
-	highA, highB := p.rrc[a] <= p.threshold, p.rrc[b] <= p.threshold
-	switch {
-	case highA != highB:
-		if highA {
-			return -1
-		}
-		return 1
-	case p.rrc[a] != p.rrc[b]:
-		if p.rrc[a] < p.rrc[b] {
-			return -1
-		}
-		return 1
-	case p.wait[a] != p.wait[b]:
-		if p.wait[a] > p.wait[b] {
+	if high := p.rrc[a] <= p.threshold; high != (p.rrc[b] <= p.threshold) {
+		if high {
 			return -1
 		}
 		return 1
 	}
-	return int(a - b)
+	return cmp.Or(cmp.Compare(p.rrc[a], p.rrc[b]), cmp.Compare(p.wait[b], p.wait[a]), cmp.Compare(a, b))
 }
 
 // count adds a slot's arrivals and failures. At the beginning of a window the threshold becomes the median of the

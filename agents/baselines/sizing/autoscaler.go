@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
+	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -89,7 +90,7 @@ func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
 	}
 	if c.File != "" {
 		var err error
-		if c, err = readFound[AutoscalerConfig]("autoscaler", c.File); err != nil {
+		if c, err = crossentropy.Read[AutoscalerConfig]("autoscaler", c.File); err != nil {
 			return nil, err
 		}
 	}

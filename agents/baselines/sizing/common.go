@@ -136,48 +136,41 @@ func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 // OfEach makes the constructor of a policy for one workflow that of a policy for several side by side, too: each
 // workflow then has its own.
 func OfEach[C any, P envs.Policy](build func(C, envs.Env) (P, error)) func(C, envs.Env) (envs.Policy, error) {
-	return func(c C, env envs.Env) (envs.Policy, error) {
-		m, ok := envs.As[*sizing.Many](env)
-		if !ok {
-			p, err := build(c, env)
-			if err != nil {
-				return nil, err // not p: an interface around a nil pointer would not be nil
-			}
-			return p, nil
-		}
-		s := &sidePolicy{many: m, view: sizing.NewView()}
-		for _, e := range m.Workflows() {
-			p, err := build(c, e)
-			if err != nil {
-				return nil, err
-			}
-			s.each = append(s.each, p)
-		}
-		s.Policy = kept.As(s.each[0].Name(), s)
-		return s, nil
-	}
+	return ofEach(build, func(p P) envs.Policy { return p }, func(m *sizing.Many, each []envs.Policy) envs.Policy {
+		s := &sidePolicy{many: m, view: sizing.NewView(), each: each}
+		s.Policy = kept.As(each[0].Name(), s)
+		return s
+	})
 }
 
 // PlansOfEach is OfEach for planners.
 func PlansOfEach[C any, P envs.Planner](build func(C, envs.Env) (P, error)) func(C, envs.Env) (envs.Planner, error) {
-	return func(c C, env envs.Env) (envs.Planner, error) {
-		m, ok := envs.As[*sizing.Many](env)
-		if !ok {
+	return ofEach(build, func(p P) envs.Planner { return p }, func(_ *sizing.Many, each []envs.Planner) envs.Planner {
+		return &sidePlanner{view: sizing.NewView(), each: each}
+	})
+}
+
+// ofEach builds one P, or one for each of several workflows, which whole makes one of; as is P as an interface.
+func ofEach[C, P, I any](build func(C, envs.Env) (P, error), as func(P) I,
+	whole func(*sizing.Many, []I) I) func(C, envs.Env) (I, error) {
+	return func(c C, env envs.Env) (none I, err error) {
+		m, several := envs.As[*sizing.Many](env)
+		if !several {
 			p, err := build(c, env)
 			if err != nil {
-				return nil, err
+				return none, err // not p: an interface around a nil pointer would not be nil
 			}
-			return p, nil
+			return as(p), nil
 		}
-		s := &sidePlanner{view: sizing.NewView()}
+		var each []I
 		for _, e := range m.Workflows() {
 			p, err := build(c, e)
 			if err != nil {
-				return nil, err
+				return none, err
 			}
-			s.each = append(s.each, p)
+			each = append(each, as(p))
 		}
-		return s, nil
+		return whole(m, each), nil
 	}
 }
 

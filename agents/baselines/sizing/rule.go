@@ -2,11 +2,9 @@ package sizing
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -99,7 +97,7 @@ func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
 	switch {
 	case c.File != "":
 		from = c.File
-		c, err = readFound[RuleConfig]("rule", c.File)
+		c, err = crossentropy.Read[RuleConfig]("rule", c.File)
 	case len(c.Functions) == 0:
 		c, err = shippedRule(c.Weight, e)
 	}
@@ -172,34 +170,6 @@ func (p *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 //go:embed rules/*.json
 var rules embed.FS
 
-// parseFound reads the configuration of a rival from what stoker search wrote; name is for errors.
-func parseFound[C any](rival, name string, b []byte) (c C, err error) {
-	var f struct {
-		Rival  string `json:"rival"`
-		Config C      `json:"config"`
-	}
-	if err := json.Unmarshal(b, &f); err != nil {
-		return c, fmt.Errorf("%s: file %s: %w, want one that stoker search %s wrote", rival, name, err, rival)
-	}
-	if f.Rival != rival {
-		return c, fmt.Errorf("%s: file %s is of rival %q, want one that stoker search %s wrote", rival, name, f.Rival, rival)
-	}
-	if v, ok := any(&f.Config).(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return c, fmt.Errorf("%s: file %s: config.%w", rival, name, err)
-		}
-	}
-	return f.Config, nil
-}
-
-func readFound[C any](rival, file string) (c C, err error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return c, fmt.Errorf("%s: file: %w", rival, err)
-	}
-	return parseFound[C](rival, file, b)
-}
-
 // shippedRule returns the numbers for an environment's workflow whose worth of a kept window is nearest to weight, in
 // ratio.
 func shippedRule(weight float64, e *sizing.Env) (RuleConfig, error) {
@@ -236,7 +206,7 @@ func shippedRule(weight float64, e *sizing.Env) (RuleConfig, error) {
 	if err != nil {
 		return RuleConfig{}, err
 	}
-	return parseFound[RuleConfig]("rule", best, b)
+	return crossentropy.Parse[RuleConfig]("rule", best, b)
 }
 
 // components names what is decided, as the spec does.

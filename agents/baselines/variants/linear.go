@@ -1,9 +1,7 @@
 package variants
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/crossentropy"
@@ -47,9 +45,11 @@ func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
 	case c.File != "" && len(c.Weights) > 0:
 		return nil, bounds.Errorf("weights", "has %d numbers beside a file, want one of both", len(c.Weights))
 	case c.File != "":
-		if c.Weights, err = readWeights(c.File); err != nil {
+		read, err := crossentropy.Read[LinearConfig]("linear", c.File)
+		if err != nil {
 			return nil, err
 		}
+		c.Weights = read.Weights
 	case len(c.Weights) == 0:
 		for _, f := range names {
 			c.Weights = append(c.Weights, found[f])
@@ -61,26 +61,6 @@ func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
 	l := &Linear{weights: c.Weights}
 	l.Policy = kept.As("linear", l)
 	return l, nil
-}
-
-// readWeights reads the weights that stoker search linear wrote.
-func readWeights(file string) ([]float64, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("linear: file: %w", err)
-	}
-	var f struct {
-		Rival  string       `json:"rival"`
-		Config LinearConfig `json:"config"`
-	}
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("linear: file %s: %w, want one that stoker search linear wrote", file, err)
-	}
-	if f.Rival != "linear" || len(f.Config.Weights) == 0 {
-		return nil, fmt.Errorf("linear: file %s is of rival %q with %d weights, want one that stoker search linear wrote", file,
-			f.Rival, len(f.Config.Weights))
-	}
-	return f.Config.Weights, nil
 }
 
 // offered lists the features of an option.
