@@ -221,9 +221,6 @@ func (l *Learner) Step() error {
 	return l.update.run(&l.memory.batch)
 }
 
-// SetRates implements [offpolicy.Method]: the rate is constant.
-func (*Learner) SetRates(float64) {}
-
 // EndRound implements [offpolicy.Method]: the target network follows where that is due.
 func (l *Learner) EndRound() {
 	if due := l.Steps / l.c.TargetEvery; due > l.targetUpdates {
@@ -266,6 +263,3 @@ func (l *Learner) Parts(p *saved.Parts) {
 	p.Weights["q_target"] = l.update.target.Params()
 	p.Counters["target_updates"] = &l.targetUpdates
 }
-
-// Adopt implements [agents.Learner].
-func (l *Learner) Adopt(s *agents.State) error { return l.Loop.Adopt(s) }

@@ -74,6 +74,12 @@ func NewLoop(name string, m Method, s Schedule, ctx *agents.Context, buf *replay
 	return Loop{name: name, method: m, schedule: s, ctx: ctx, buf: buf, sums: sums}
 }
 
+// SetRates implements [Method] for methods whose rates are constant.
+func (*Loop) SetRates(float64) {}
+
+// EndRound implements [Method] for methods with nothing to do after a round.
+func (*Loop) EndRound() {}
+
 // Acted says that actions were chosen for the next step.
 func (l *Loop) Acted() { l.acted = true }
 
@@ -190,7 +196,10 @@ func (l *Loop) Load(s *agents.State) error {
 	return errors.Join(l.parts().Load(s), l.sync())
 }
 
-// Adopt implements [agents.Learner]; blobs are entries that belong to the weights.
-func (l *Loop) Adopt(s *agents.State, blobs ...string) error {
+// Adopt implements [agents.Learner].
+func (l *Loop) Adopt(s *agents.State) error { return l.AdoptWith(s) }
+
+// AdoptWith is Adopt with blobs, entries that belong to the weights.
+func (l *Loop) AdoptWith(s *agents.State, blobs ...string) error {
 	return errors.Join(l.parts().Adopt(s, blobs...), l.sync())
 }

@@ -56,9 +56,9 @@ func (m *graphNets) part(*Config) actor.Part {
 }
 
 // act implements [model].
-func (m *graphNets) act(w world, s *rng.Stream, d *decision) error {
-	err := m.Act(w.v, s, d.logp, nil)
-	copy(d.action, w.v.Act.Kinds[w.kind])
+func (m *graphNets) act(v *envs.Vector, kind int, s *rng.Stream, d *decision) error {
+	err := m.Act(v, s, d.logp, nil)
+	copy(d.action, v.Act.Kinds[kind])
 	copy(d.mask, m.Legal())
 	return err
 }

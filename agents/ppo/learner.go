@@ -182,16 +182,6 @@ func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, erro
 	return p, nil
 }
 
-// world is one kind of agents in all copies of the environment.
-type world struct {
-	v    *envs.Vector
-	kind int
-}
-
-// seen is what copy i's agents see, act what they do.
-func (w world) seen(i int) *envs.KindObservation { return &w.v.Obs.Env(i).Kinds[w.kind] }
-func (w world) act(i int) []float32              { return w.v.Act.Env(i).Kinds[w.kind] }
-
 // sync copies what was learned to the networks that act.
 func (l *Learner) sync() error {
 	for _, p := range l.parts {
@@ -205,7 +195,7 @@ func (l *Learner) sync() error {
 // Act implements [agents.Learner]: it draws from the policy.
 func (l *Learner) Act(v *envs.Vector) error {
 	for _, p := range l.parts {
-		if err := p.m.act(world{v, p.kind}, l.explore, &p.did); err != nil {
+		if err := p.m.act(v, p.kind, l.explore, &p.did); err != nil {
 			return fmt.Errorf("ppo: acting: %w", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
@@ -96,8 +97,8 @@ type batch struct {
 
 // model holds the policy and value networks of one kind of agents: over vectors ([vectors]) or over graphs ([graphNets]).
 type model interface {
-	// act draws the actions of all agents, for the environment and, in d, for the rollout.
-	act(w world, s *rng.Stream, d *decision) error
+	// act draws the actions of all agents of a kind, for the environment and, in d, for the rollout.
+	act(v *envs.Vector, kind int, s *rng.Stream, d *decision) error
 	// values writes V of observations by agents with these rows.
 	values(obs observations, rows []int32, dst []float32) error
 	// step takes a gradient step of policy and value on a minibatch.

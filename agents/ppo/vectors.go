@@ -304,13 +304,14 @@ func (m *vectors) part(c *Config) actor.Part {
 }
 
 // act implements [model].
-func (m *vectors) act(w world, s *rng.Stream, d *decision) error {
-	o := &w.v.Obs.Kinds[w.kind]
+func (m *vectors) act(v *envs.Vector, kind int, s *rng.Stream, d *decision) error {
+	o := &v.Obs.Kinds[kind]
 	if err := m.actor.Run(o.Values, o.Active); err != nil {
 		return err
 	}
-	for i := range w.v.Copies() {
-		if err := m.actCopy(i, w.seen(i), s, w.act(i), d.of(i, m.kind.Agents)); err != nil {
+	for i := range v.Copies() {
+		seen, act := &v.Obs.Env(i).Kinds[kind], v.Act.Env(i).Kinds[kind]
+		if err := m.actCopy(i, seen, s, act, d.of(i, m.kind.Agents)); err != nil {
 			return err
 		}
 	}

@@ -142,9 +142,6 @@ func (l *Learner) Step() error {
 // SetRates implements [offpolicy.Method].
 func (l *Learner) SetRates(factor float64) { l.update.setRates(&l.c, factor) }
 
-// EndRound implements [offpolicy.Method]: targets follow in every update.
-func (*Learner) EndRound() {}
-
 // Metrics implements [agents.Learner]. Losses, entropy and gradient norms (before clipping) are means over agents and
 // over the updates since the last call; they are left out where there was no update:
 //
@@ -183,9 +180,6 @@ func (l *Learner) Parts(p *saved.Parts) {
 		p.Weights[name+"_target"] = u.targets[i].Params()
 	}
 }
-
-// Adopt implements [agents.Learner].
-func (l *Learner) Adopt(s *agents.State) error { return l.Loop.Adopt(s) }
 
 // memory is the replay. A row is a transition of all agents: observations as the environment gave them, actions in
 // (−1, 1), unscaled rewards.
