@@ -188,7 +188,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 		c := l.random[i]
 		if here && c == choice.None {
 			row := l.actor.Row(i/l.p.Agents, i%l.p.Agents)
-			if err := choice.Finite(row); err != nil {
+			if err := check.Finite("choice", row); err != nil {
 				return fmt.Errorf("dqn: environment %d: %s %d: %w", i/l.p.Agents, l.p.Kind.Name, i%l.p.Agents, err)
 			}
 			if c = choice.Best(row, o.Mask[i*n:(i+1)*n]); c == choice.None {

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
@@ -133,7 +132,7 @@ func (p *part) prepare(lambda float64) error {
 		return err
 	}
 	for _, v := range [2][]float32{p.value, p.follow} {
-		if i := check.NotFinite(v); i >= 0 {
+		if i := envs.NotFinite(v); i >= 0 {
 			return fmt.Errorf("the network gives the value %g: training has diverged; a smaller rate, or clip, help", v[i])
 		}
 	}

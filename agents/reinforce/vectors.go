@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -68,7 +69,7 @@ func (m *vectors) Act(v *envs.Vector, s *rng.Stream, logp []float32, taught func
 			continue
 		}
 		logits := m.actor.Row(i/m.p.Agents, i%m.p.Agents)
-		if err := choice.Finite(logits); err != nil {
+		if err := check.Finite("choice", logits); err != nil {
 			return fmt.Errorf("environment %d: %s %d: %w", i/m.p.Agents, m.p.Kind.Name, i%m.p.Agents, err)
 		}
 		legal := m.masks[i*m.p.N : (i+1)*m.p.N]

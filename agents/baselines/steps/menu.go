@@ -171,24 +171,24 @@ func (l menu) warmed(p *steps.Platform, at *steps.Moment, step int, seconds floa
 	return best
 }
 
-// tables keeps what a decider worked out for workflows, for as long as there are few of them: what is worked out follows
-// from the workflow alone, so nothing depends on what is kept.
-type tables[T any] struct {
-	make func(*steps.Model) T
-	kept map[*steps.Model]T
+// tables keeps what a decider worked out, such as for workflows, for as long as there are few of them: what is worked out
+// follows from the key alone, so nothing depends on what is kept.
+type tables[K comparable, T any] struct {
+	make func(K) T
+	kept map[K]T
 }
 
 // mostTables bounds the workflows that are kept.
 const mostTables = 128
 
-func (t *tables[T]) of(m *steps.Model) T {
-	if x, ok := t.kept[m]; ok {
+func (t *tables[K, T]) of(key K) T {
+	if x, ok := t.kept[key]; ok {
 		return x
 	}
 	if t.kept == nil || len(t.kept) >= mostTables {
-		t.kept = make(map[*steps.Model]T, mostTables)
+		t.kept = make(map[K]T, mostTables)
 	}
-	x := t.make(m)
-	t.kept[m] = x
+	x := t.make(key)
+	t.kept[key] = x
 	return x
 }

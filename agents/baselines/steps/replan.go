@@ -38,7 +38,7 @@ func DefaultReplan() ReplanConfig { return ReplanConfig{Quantile: 0.9, Risk: Poo
 // Where nothing keeps the limit, the fastest plan is followed, and once the limit has passed, the cheapest.
 type Replan struct {
 	config ReplanConfig
-	tables tables[*fronts]
+	tables tables[*steps.Model, *fronts]
 	*fronts
 	model  *steps.Model
 	slo    float64
@@ -76,7 +76,7 @@ func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
 			points[v] = append(points[v], p)
 		}
 	}
-	if !f.chain() {
+	if f.fork() >= 0 {
 		f.family = newFamily(m, f.graph, f.menus, points)
 		return f
 	}

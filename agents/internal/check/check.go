@@ -66,5 +66,10 @@ func Vector(s *envs.Spec) (*envs.Kind, error) {
 	return k, nil
 }
 
-// NotFinite is [envs.NotFinite], for what networks give.
-func NotFinite(x []float32) int { return envs.NotFinite(x) }
+// Finite refuses what a network gives where it is not finite; what is each number: a choice's score, or a component.
+func Finite(what string, y []float32) error {
+	if i := envs.NotFinite(y); i >= 0 {
+		return fmt.Errorf("the network gives %g for %s %d: training has diverged; a smaller rate, or clip, help", y[i], what, i)
+	}
+	return nil
+}
