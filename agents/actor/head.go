@@ -106,7 +106,7 @@ func (s *Spread) whole(i int, y float32) float32 {
 type interval struct{ Spread }
 
 func (h interval) act(_ int, y []float32, _ *envs.KindObservation, _ int, _ *rng.Stream, act []float32) error {
-	if err := Finite(y); err != nil {
+	if err := check.Finite("component", y); err != nil {
 		return err
 	}
 	h.Unit(y, act)
@@ -121,7 +121,7 @@ func (h interval) smooth(i int, y float32) (value, slope float32) {
 type squashed struct{ Spread }
 
 func (h squashed) act(_ int, y []float32, _ *envs.KindObservation, _ int, _ *rng.Stream, act []float32) error {
-	if err := Finite(y); err != nil {
+	if err := check.Finite("component", y); err != nil {
 		return err
 	}
 	h.Centred(y, act)
@@ -131,15 +131,6 @@ func (h squashed) act(_ int, y []float32, _ *envs.KindObservation, _ int, _ *rng
 func (h squashed) smooth(i int, y float32) (value, slope float32) {
 	slope = (h.High[i] - h.Low[i]) / 2
 	return h.Low[i] + float32((y+1)*slope), slope
-}
-
-// Finite refuses components of an action that are not finite.
-func Finite(y []float32) error {
-	if i := check.NotFinite(y); i >= 0 {
-		return fmt.Errorf("the network gives %g for component %d: training has diverged; a smaller rate, or clip, help",
-			y[i], i)
-	}
-	return nil
 }
 
 // How the action of a Gaussian stays within its bounds.
@@ -216,7 +207,7 @@ func newGaussianHead(k *Kind, box envs.Box, groups int, logStd []float32) (head,
 }
 
 func (h gaussian) act(group int, y []float32, _ *envs.KindObservation, _ int, draws *rng.Stream, act []float32) error {
-	if err := Finite(y); err != nil {
+	if err := check.Finite("component", y); err != nil {
 		return err
 	}
 	for i, u := range y {
@@ -264,7 +255,7 @@ func NewChoices(k *envs.Kind) *Choices {
 // Pick writes an agent's choices by the scores y, and what was legal to mask, [Total]. It draws from the softmax of the
 // scores or, where s is nil, takes the first of the largest.
 func (c *Choices) Pick(y []float32, o *envs.KindObservation, agent int, s *rng.Stream, act []float32, mask []bool) error {
-	if err := choice.Finite(y); err != nil {
+	if err := check.Finite("choice", y); err != nil {
 		return err
 	}
 	from := 0
@@ -325,7 +316,7 @@ func (h *softmax) act(_ int, y []float32, o *envs.KindObservation, agent int, dr
 type gumbel struct{ *Choices }
 
 func (h *gumbel) act(_ int, y []float32, o *envs.KindObservation, agent int, draws *rng.Stream, act []float32) error {
-	if err := choice.Finite(y); err != nil {
+	if err := check.Finite("choice", y); err != nil {
 		return err
 	}
 	if draws != nil {

@@ -1,9 +1,6 @@
 package choice
 
 import (
-	"fmt"
-
-	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -84,13 +81,4 @@ func Draw(p []float64, u float64) int {
 		u -= x
 	}
 	return last // rounding left a little of u
-}
-
-// Finite refuses scores that are not finite.
-func Finite(scores []float32) error {
-	if i := check.NotFinite(scores); i >= 0 {
-		return fmt.Errorf("the network gives %g for choice %d: training has diverged; a smaller rate, or clip, help",
-			scores[i], i)
-	}
-	return nil
 }

@@ -1,5 +1,5 @@
 // Package choice is what learners that score a finite number of choices share: an environment with a Discrete action as
-// a network sees it ([Problem]), a network on rows ([Pass]), and picking a choice by its score under a mask ([Best],
+// a network sees it ([Problem]), and picking a choice by its score under a mask ([Best],
 // [Draw]).
 //
 // Not here: how scores are learned (agents/dqn, agents/reinforce), choices within graphs (agents/graphs), the policies
@@ -50,23 +50,6 @@ func (p *Problem) Arch(hidden []int, activation string, finalBound float64, out 
 		Agents: 1, In: []nets.Port{{Name: "observation", Width: p.Obs}}, Hidden: hidden, Out: out,
 		Activation: activation, FinalBound: finalBound,
 	}
-}
-
-// Pass is a net of one input with memory for a batch of rows. It reuses the list of inputs, so that a call does not
-// allocate.
-type Pass struct {
-	Net  nets.Net
-	Work nets.Work
-	in   [1]nets.Tensor
-}
-
-// NewPass returns memory for rows at a time.
-func NewPass(net nets.Net, rows int) Pass { return Pass{Net: net, Work: net.NewWork(rows)} }
-
-// Forward runs the net on s, [1, rows, width], and returns its output, which stays until the next call.
-func (p *Pass) Forward(s nets.Tensor) nets.Tensor {
-	p.in[0] = s
-	return p.Net.Forward(p.Work, p.in[:]...)
 }
 
 // Stream names the random stream of policies that choose.

@@ -130,20 +130,10 @@ var _ agents.Learner = (*Learner)(nil)
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
 // environment is not of those that the package supports.
 func New(c Config, ctx agents.Context) (*Learner, error) {
-	l, err := build(c, ctx)
-	if err != nil {
-		return nil, fmt.Errorf("dqn: %w", err)
-	}
-	return l, nil
+	return check.Learner(Name, build, c, ctx)
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if err := check.Context(&ctx); err != nil {
-		return nil, err
-	}
 	p, err := choice.NewProblem(ctx.Spec)
 	if err != nil {
 		return nil, err
@@ -198,7 +188,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 		c := l.random[i]
 		if here && c == choice.None {
 			row := l.actor.Row(i/l.p.Agents, i%l.p.Agents)
-			if err := choice.Finite(row); err != nil {
+			if err := check.Finite("choice", row); err != nil {
 				return fmt.Errorf("dqn: environment %d: %s %d: %w", i/l.p.Agents, l.p.Kind.Name, i%l.p.Agents, err)
 			}
 			if c = choice.Best(row, o.Mask[i*n:(i+1)*n]); c == choice.None {
@@ -230,9 +220,6 @@ func (l *Learner) Step() error {
 	}
 	return l.update.run(&l.memory.batch)
 }
-
-// SetRates implements [offpolicy.Method]: the rate is constant.
-func (*Learner) SetRates(float64) {}
 
 // EndRound implements [offpolicy.Method]: the target network follows where that is due.
 func (l *Learner) EndRound() {
@@ -272,10 +259,7 @@ func (l *Learner) State(c *state.Codec) {
 
 // Parts implements [offpolicy.Method].
 func (l *Learner) Parts(p *saved.Parts) {
-	p.Weights["q"], p.Weights["q_target"] = l.update.net.Params(), l.update.target.Params()
-	p.Adam("q", l.update.adam)
+	p.Net("q", l.update.net, l.update.adam)
+	p.Weights["q_target"] = l.update.target.Params()
 	p.Counters["target_updates"] = &l.targetUpdates
 }
-
-// Adopt implements [agents.Learner].
-func (l *Learner) Adopt(s *agents.State) error { return l.Loop.Adopt(s) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -17,13 +17,13 @@ import (
 // The maximum is taken on the host, between two recorded parts: the values of s' before it, and the gradient step after it.
 type update struct {
 	e           nets.Engine
-	tdError     nets.Loss
+	tdError     learning.Loss
 	net, target nets.Net // Q_θ, Q'
 	adam        nets.Optimizer
 	double      bool
 	n           int // choices
 
-	takenQ, nextQ, targetQ choice.Pass // Q of the batch's states, of the next ones, Q' of these
+	takenQ, nextQ, targetQ learning.Pass // Q of the batch's states, of the next ones, Q' of these
 	s, s2                  nets.Tensor
 	onlineNext, targetNext nets.Tensor // Q(s', ·) where double, and Q'(s', ·)
 
@@ -32,9 +32,8 @@ type update struct {
 	taken, y, zero, qTaken nets.Tensor // [1, batch, choices]
 	// The engine's loss is a mean over all numbers of the rows, ℓ is one over the batch: they differ by the factor
 	// choices.
-	choices, dmean, dq     nets.Tensor // [1, batch, choices]
-	loss, sumLoss, sumNorm nets.Tensor
-	args                   [2]nets.Tensor
+	choices, dmean, dq nets.Tensor // [1, batch, choices]
+	sumLoss, sumNorm   nets.Tensor
 
 	values, step nets.Recorded
 }
@@ -42,33 +41,24 @@ type update struct {
 // newUpdate builds networks, optimiser and memory on an engine. Initial weights follow from key alone; the target
 // network begins as a copy.
 func newUpdate(c *Config, arch nets.Arch, e nets.Engine, key rng.Key) (*update, error) {
-	if err := arch.Validate(); err != nil {
-		return nil, err
+	b := learning.Builder{Engine: e, Agents: 1, Batch: c.Batch}
+	u := &update{e: e, double: c.Double, n: arch.Output().Width}
+	u.net = b.Drawn(arch, key)
+	u.target = b.Copied(arch, u.net)
+	u.adam = b.Adam(u.net, nets.Adam{Rate: c.Rate, Clip: c.Clip})
+	u.takenQ, u.nextQ, u.targetQ = b.Pass(u.net), b.Pass(u.net), b.Pass(u.target)
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	u := &update{e: e, tdError: c.lossFunction(), double: c.Double, n: arch.Output().Width}
-	var err error
-	if u.net, err = e.NewNet(arch); err != nil {
-		return nil, err
-	}
-	if u.target, err = e.NewNet(arch); err != nil {
-		return nil, err
-	}
-	if u.adam, err = e.NewAdam(u.net, nets.Adam{Rate: c.Rate, Clip: c.Clip}); err != nil {
-		return nil, err
-	}
-	u.takenQ = choice.NewPass(u.net, c.Batch)
-	u.nextQ = choice.NewPass(u.net, c.Batch)
-	u.targetQ = choice.NewPass(u.target, c.Batch)
+	u.tdError = b.Loss(c.lossFunction())
 	obs := arch.Inputs()[0].Width
-	u.s, u.s2 = e.NewTensor(1, c.Batch, obs), e.NewTensor(1, c.Batch, obs)
+	u.s, u.s2 = b.Tensor(obs), b.Tensor(obs)
 	for _, t := range []*nets.Tensor{&u.onlineNext, &u.targetNext, &u.taken, &u.y, &u.zero, &u.qTaken, &u.choices, &u.dmean,
 		&u.dq} {
-		*t = e.NewTensor(1, c.Batch, u.n)
+		*t = b.Tensor(u.n)
 	}
-	u.loss, u.sumLoss, u.sumNorm = e.NewTensor(1), e.NewTensor(1), e.NewTensor(1)
+	u.sumLoss, u.sumNorm = e.NewTensor(1), e.NewTensor(1)
 	u.choices.Set(slices.Repeat([]float32{float32(u.n)}, c.Batch*u.n))
-	u.net.Params().Set(nets.InitialParams(arch, key))
-	e.Copy(u.target.Params(), u.net.Params())
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
@@ -88,13 +78,12 @@ func (u *update) nextValues() {
 func (u *update) descend() {
 	e := u.e
 	e.TDTarget(u.qTaken, u.zero, u.taken, u.takenQ.Forward(u.s)) // Q(s, a) in a's place
-	u.args = [2]nets.Tensor{u.qTaken, u.y}
-	e.Loss(u.tdError, u.loss, u.dmean, u.args[:]...)
+	u.tdError.Gradient(u.dmean, u.qTaken, u.y)
 	e.TDTarget(u.dq, u.zero, u.choices, u.dmean)
 	u.net.ZeroGrads()
-	u.net.Backward(u.takenQ.Work, u.dq, nets.Params)
+	u.takenQ.Backward(u.dq, nets.Params)
 	u.adam.Step()
-	e.Add(u.sumLoss, float64(u.n), u.loss)
+	e.Add(u.sumLoss, float64(u.n), u.tdError.Value)
 	e.Add(u.sumNorm, 1, u.adam.Norms())
 }
 

@@ -16,6 +16,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/bounds"
@@ -114,11 +115,7 @@ var _ agents.Learner = (*Learner)(nil)
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong, or the
 // environment does not show what Firm chooses by: the agents' order, each one's last configuration and its p95.
 func New(c Config, ctx agents.Context) (*Learner, error) {
-	l, err := build(c, ctx)
-	if err != nil {
-		return nil, fmt.Errorf("firm: %w", err)
-	}
-	return l, nil
+	return check.Named(Name, build, c, ctx)
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {

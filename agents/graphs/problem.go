@@ -317,7 +317,7 @@ func (l *List) check() error {
 func (l *List) checkGraph(i int) error {
 	counts := make([]int, len(l.p.Space.Nodes))
 	finite := func(features []float32) error {
-		if i := check.NotFinite(features); i >= 0 {
+		if i := envs.NotFinite(features); i >= 0 {
 			return fmt.Errorf("feature %d is %g, want a finite number", i, features[i])
 		}
 		return nil

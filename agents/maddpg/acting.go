@@ -6,7 +6,6 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -95,7 +94,7 @@ func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, ran
 			clear(a)
 			continue
 		}
-		if m := check.NotFinite(y); m >= 0 {
+		if m := envs.NotFinite(y); m >= 0 {
 			return fmt.Errorf("maddpg: environment %d: the actor of %s %d gives %g for output %d: training has diverged;"+
 				" try a smaller actor_rate and critic_rate, or clip", i, l.p.kind.Name, j, y[m], m)
 		}

@@ -3,7 +3,7 @@ package maddpg
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/agents/offpolicy"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
@@ -12,16 +12,16 @@ import (
 // newUpdate builds networks, optimisers and buffers on an engine. Initial weights follow from key alone; targets begin
 // as copies of the learned networks.
 func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
-	b := builder{offpolicy.Builder{Engine: e, Agents: p.agents, Batch: c.Batch}}
+	b := builder{learning.Builder{Engine: e, Agents: p.agents, Batch: c.Batch}}
 	u := &update{e: e, tau: c.Tau, others: c.othersFromReplay()}
 	own := c.Batches == Independent && c.Mix == Joint && p.agents > 1
 
-	u.actor, u.actorTarget = b.Net(c.actorArch(p, nets.None)), b.Net(c.actorArch(p, nets.None))
+	critic, target := c.criticArch(p, u.others), c.criticArch(p, false)
 	if own {
-		u.critic, u.criticTarget = b.Net(c.separateArch(p)), b.Net(c.separateArch(p))
-	} else {
-		u.critic, u.criticTarget = b.Net(c.criticArch(p, u.others)), b.Net(c.criticArch(p, false))
+		critic, target = c.separateArch(p), c.separateArch(p)
 	}
+	u.actor, u.critic = b.Drawn(c.actorArch(p, nets.None), key.With(0)), b.Drawn(critic, key.With(1))
+	u.actorTarget, u.criticTarget = b.Copied(c.actorArch(p, nets.None), u.actor), b.Copied(target, u.critic)
 	u.actorAdam = b.Adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
 	u.criticAdam = b.Adam(u.critic, nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
 	head := b.head(c.headArch(p), p)
@@ -56,10 +56,6 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 		u.present = b.presence(p.act)
 	}
 
-	u.actor.Params().Set(nets.InitialParams(u.actor.Arch(), key.With(0)))
-	u.critic.Params().Set(nets.InitialParams(u.critic.Arch(), key.With(1)))
-	e.Copy(u.actorTarget.Params(), u.actor.Params())
-	e.Copy(u.criticTarget.Params(), u.critic.Params())
 	if err := e.Err(); err != nil {
 		return nil, fmt.Errorf("maddpg: %w", err)
 	}
@@ -83,7 +79,7 @@ func (u *update) run() error {
 }
 
 // builder makes an update's parts.
-type builder struct{ offpolicy.Builder }
+type builder struct{ learning.Builder }
 
 // head builds what turns logits into actions. Where that is a layer, its weights are the identity, and nothing trains
 // them.
@@ -210,8 +206,8 @@ func (b *builder) separate(u *update, p *problem, head nets.Net) *separate {
 	if p.discrete() {
 		a.noise2 = b.Engine.NewTensor(n, n*b.Batch, p.act)
 	}
-	a.policy.Pass = offpolicy.Pass{Net: u.actorTarget, Work: u.actorTarget.NewWork(n * b.Batch)}
-	a.policy.head = offpolicy.Pass{Net: head, Work: head.NewWork(n * b.Batch)}
+	a.policy.Pass = learning.NewPass(u.actorTarget, n*b.Batch)
+	a.policy.head = learning.NewPass(head, n*b.Batch)
 	a.seen, a.seen2 = b.Tensor(n*p.obs), b.Tensor(n*p.obs)
 	a.a2, a.others, a.others2 = b.Tensor(p.act), b.Tensor((n-1)*p.act), b.Tensor((n-1)*p.act)
 	a.put.seen, a.put.seen2, a.put.a2 = newBlocks(a.seen), newBlocks(a.seen2), newBlocks(a.a2)

@@ -187,9 +187,6 @@ func (l *Learner) SetRates(factor float64) {
 	l.update.criticAdam.SetRate(factor * l.c.CriticRate)
 }
 
-// EndRound implements [offpolicy.Method]: targets follow in every update.
-func (*Learner) EndRound() {}
-
 // Metrics implements [agents.Learner]. Losses and gradient norms (before clipping) are means over agents and over the
 // updates since the last call; they are left out where there was no update:
 //
@@ -233,9 +230,9 @@ func (l *Learner) Parts(p *saved.Parts) {
 	if u.separate != nil {
 		critic = "critic_own_first" // its inputs have another order
 	}
-	p.Weights["actor"], p.Weights["actor_target"] = u.actor.Params(), u.actorTarget.Params()
+	p.Net("actor", u.actor, u.actorAdam)
+	p.Weights["actor_target"] = u.actorTarget.Params()
 	p.Weights[critic], p.Weights[critic+"_target"] = u.critic.Params(), u.criticTarget.Params()
-	p.Adam("actor", u.actorAdam)
 	p.Adam("critic", u.criticAdam)
 	if l.std != nil {
 		p.Blobs[observations] = l.std
@@ -253,7 +250,7 @@ func (l *Learner) Adopt(s *agents.State) error {
 	case had:
 		also = append(also, observations)
 	}
-	return l.Loop.Adopt(s, also...)
+	return l.AdoptWith(s, also...)
 }
 
 // State implements [state.Stater].

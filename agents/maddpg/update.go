@@ -1,7 +1,7 @@
 package maddpg
 
 import (
-	"github.com/stoker-rl/stoker/agents/offpolicy"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -26,9 +26,9 @@ type update struct {
 	separate *separate
 
 	policy, targetPolicy     policy
-	takenQ, chosenQ, targetQ offpolicy.Pass // Q of the minibatch's actions, Q of the policies' actions, Q' of the targets' actions
+	takenQ, chosenQ, targetQ learning.Pass // Q of the minibatch's actions, Q of the policies' actions, Q' of the targets' actions
 	y, dq                    nets.Tensor
-	tdError, ascent, penalty offpolicy.Loss
+	tdError, ascent, penalty learning.Loss
 	dlogits                  nets.Tensor // gradient with respect to the logits
 	present                  presence
 	sums                     sums
@@ -72,7 +72,7 @@ func (u *update) learn() {
 const actionPort = 1
 
 // q is Q(s, a). Where the others' actions are a separate input, they are the minibatch's.
-func (u *update) q(p *offpolicy.Pass, a nets.Tensor) nets.Tensor {
+func (u *update) q(p *learning.Pass, a nets.Tensor) nets.Tensor {
 	switch {
 	case u.separate != nil:
 		return p.Forward(u.separate.seen, a, u.separate.others)
@@ -103,8 +103,8 @@ func (u *update) byLogits(da nets.Tensor) nets.Tensor {
 // policy is π or π': a network that gives logits, and the head that turns them into actions: a sigmoid, or for choices
 // the Gumbel-softmax with its noise.
 type policy struct {
-	offpolicy.Pass
-	head   offpolicy.Pass
+	learning.Pass
+	head   learning.Pass
 	logits nets.Tensor // of the last act
 }
 

@@ -13,7 +13,6 @@
 package normalise
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -237,33 +236,17 @@ func (l *Learner) parts() (p *saved.Parts, statistics []string) {
 // Save implements [agents.Learner].
 func (l *Learner) Save(s *agents.State) error {
 	p, _ := l.parts()
-	return errors.Join(l.Learner.Save(s), p.Save(s))
+	return saved.SaveBeside(l.Learner, p, s)
 }
 
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
 	p, _ := l.parts()
-	return l.change(func() error { return p.Load(s) }, func() error { return l.Learner.Load(s) })
+	return saved.LoadBeside(l.Learner, p, s)
 }
 
 // Adopt implements [agents.Learner]: the statistics go with the weights.
 func (l *Learner) Adopt(s *agents.State) error {
 	p, statistics := l.parts()
-	return l.change(func() error { return p.Adopt(s, statistics...) }, func() error { return l.Learner.Adopt(s) })
-}
-
-// change does what changes the normalisation, then what changes the learner; where the second fails the first is undone.
-func (l *Learner) change(own, inner func() error) error {
-	p, _ := l.parts()
-	before := agents.NewState()
-	if err := p.Save(before); err != nil {
-		return err
-	}
-	if err := own(); err != nil {
-		return err
-	}
-	if err := inner(); err != nil {
-		return errors.Join(err, p.Load(before))
-	}
-	return nil
+	return saved.AdoptBeside(l.Learner, p, s, statistics...)
 }

@@ -1,5 +1,5 @@
 // Package offpolicy is what learners have in common that learn from a replay: when transitions are stored and updates are
-// due ([Loop]), the annealing of learning rates, what a checkpoint holds, and the parts of an update ([Builder]).
+// due ([Loop]), the annealing of learning rates, and what a checkpoint holds.
 //
 // A learner embeds a Loop and is its [Method]. What is left of it is its configuration, how it explores, and its update.
 //
@@ -73,6 +73,12 @@ type Loop struct {
 func NewLoop(name string, m Method, s Schedule, ctx *agents.Context, buf *replay.Buffer, sums ...Sum) Loop {
 	return Loop{name: name, method: m, schedule: s, ctx: ctx, buf: buf, sums: sums}
 }
+
+// SetRates implements [Method] for methods whose rates are constant.
+func (*Loop) SetRates(float64) {}
+
+// EndRound implements [Method] for methods with nothing to do after a round.
+func (*Loop) EndRound() {}
 
 // Acted says that actions were chosen for the next step.
 func (l *Loop) Acted() { l.acted = true }
@@ -190,7 +196,10 @@ func (l *Loop) Load(s *agents.State) error {
 	return errors.Join(l.parts().Load(s), l.sync())
 }
 
-// Adopt implements [agents.Learner]; blobs are entries that belong to the weights.
-func (l *Loop) Adopt(s *agents.State, blobs ...string) error {
+// Adopt implements [agents.Learner].
+func (l *Loop) Adopt(s *agents.State) error { return l.AdoptWith(s) }
+
+// AdoptWith is Adopt with blobs, entries that belong to the weights.
+func (l *Loop) AdoptWith(s *agents.State, blobs ...string) error {
 	return errors.Join(l.parts().Adopt(s, blobs...), l.sync())
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -137,7 +136,7 @@ func (b *buffer) check() error {
 		}
 	}
 	for _, s := range b.columns() {
-		if i := check.NotFinite(*s); i >= 0 {
+		if i := envs.NotFinite(*s); i >= 0 {
 			return fmt.Errorf("a number of the rollout is %g, want a finite one", (*s)[i])
 		}
 	}
@@ -198,7 +197,7 @@ func (v *vectorRows) row(i int32) []float32 { return v.all[int(i)*v.width : (int
 func (v *vectorRows) State(c *state.Codec) {
 	state.Slice(c, &v.all)
 	if c.Loaded() {
-		i := check.NotFinite(v.all)
+		i := envs.NotFinite(v.all)
 		c.Check(len(v.all)%v.width == 0 && i < 0, "observations of %d numbers, want rows of %d finite ones", len(v.all),
 			v.width)
 	}

@@ -69,7 +69,7 @@ func newFixture(t *testing.T, e nets.Engine, c Config, kind envs.Kind, n int) *f
 		t.Fatal(err)
 	}
 	f.p, f.m = p, p.m.(*vectors)
-	if err := f.m.sync(); err != nil {
+	if err := f.m.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	s, b := rng.NewStream(1, "samples"), p.buf

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -137,7 +138,7 @@ var halfLog2Pi = portable.Log(2*math.Pi) / 2
 
 func (a *gaussian) act(g int, out []float32, _ *envs.KindObservation, _ int, s *rng.Stream, act, stored []float32,
 	_ []bool) (logp float64, err error) {
-	if err := actor.Finite(out); err != nil {
+	if err := check.Finite("component", out); err != nil {
 		return 0, err
 	}
 	for i, mu := range out {

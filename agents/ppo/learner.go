@@ -127,20 +127,10 @@ var _ agents.Learner = (*Learner)(nil)
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
 // environment is not of those that the package supports.
 func New(c Config, ctx agents.Context) (*Learner, error) {
-	l, err := build(c, ctx)
-	if err != nil {
-		return nil, fmt.Errorf("ppo: %w", err)
-	}
-	return l, nil
+	return check.Learner(Name, build, c, ctx)
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if err := check.Context(&ctx); err != nil {
-		return nil, err
-	}
 	if n := c.Rollout * ctx.Copies; c.Minibatches > n {
 		return nil, bounds.Errorf("minibatches", "is %d, want at most the %d steps of a rollout in all copies", c.Minibatches,
 			n)
@@ -174,7 +164,7 @@ func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, erro
 			return nil, err
 		}
 		p.m, b.obs, b.ends = m, m.newRows(), m.newRows()
-		b.width, b.choices, b.components = len(m.n), m.p.N, m.n
+		b.width, b.choices, b.components = len(m.Choices), m.Problem.N, m.Choices
 	} else {
 		m, err := newVectors(c, ctx, k, key)
 		if err != nil {
@@ -192,20 +182,10 @@ func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, erro
 	return p, nil
 }
 
-// world is one kind of agents in all copies of the environment.
-type world struct {
-	v    *envs.Vector
-	kind int
-}
-
-// seen is what copy i's agents see, act what they do.
-func (w world) seen(i int) *envs.KindObservation { return &w.v.Obs.Env(i).Kinds[w.kind] }
-func (w world) act(i int) []float32              { return w.v.Act.Env(i).Kinds[w.kind] }
-
 // sync copies what was learned to the networks that act.
 func (l *Learner) sync() error {
 	for _, p := range l.parts {
-		if err := p.m.sync(); err != nil {
+		if err := p.m.Sync(); err != nil {
 			return err
 		}
 	}
@@ -215,7 +195,7 @@ func (l *Learner) sync() error {
 // Act implements [agents.Learner]: it draws from the policy.
 func (l *Learner) Act(v *envs.Vector) error {
 	for _, p := range l.parts {
-		if err := p.m.act(world{v, p.kind}, l.explore, &p.did); err != nil {
+		if err := p.m.act(v, p.kind, l.explore, &p.did); err != nil {
 			return fmt.Errorf("ppo: acting: %w", err)
 		}
 	}
@@ -311,7 +291,7 @@ func (l *Learner) saved() *saved.Parts {
 		if len(l.parts) > 1 {
 			prefix = l.ctx.Spec.Kinds[p.kind].Name + "."
 		}
-		p.m.weights(s, prefix)
+		p.m.Save(s, prefix)
 	}
 	s.Counters["steps"], s.Counters["rollout_steps"] = &l.steps, &l.filled
 	s.Blobs["learner"] = l
@@ -386,6 +366,6 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 		f("train/epochs", m.epochs/m.updates)
 		f("train/learning_rate", m.rate)
 	}
-	f("train/n_updates", float64(l.parts[0].m.optimisers()[0].Steps()))
+	f("train/n_updates", float64(l.parts[0].m.Optimisers()[0].Steps()))
 	*m = metrics{}
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
@@ -32,7 +32,7 @@ func (l *Learner) learn() error {
 	}
 	m.rate = l.rate()
 	for _, p := range l.parts {
-		for _, o := range p.m.optimisers() {
+		for _, o := range p.m.Optimisers() {
 			o.SetRate(m.rate)
 		}
 	}
@@ -96,22 +96,22 @@ type batch struct {
 
 // model holds the policy and value networks of one kind of agents: over vectors ([vectors]) or over graphs ([graphNets]).
 type model interface {
-	// act draws the actions of all agents, for the environment and, in d, for the rollout.
-	act(w world, s *rng.Stream, d *decision) error
+	// act draws the actions of all agents of a kind, for the environment and, in d, for the rollout.
+	act(v *envs.Vector, kind int, s *rng.Stream, d *decision) error
 	// values writes V of observations by agents with these rows.
 	values(obs observations, rows []int32, dst []float32) error
 	// step takes a gradient step of policy and value on a minibatch.
 	step(b *batch, c *Config, m *metrics) error
-	// optimisers are those of the policy, the value and, where there is one, the deviation.
-	optimisers() []nets.Optimizer
+	// Optimisers are those of the policy, the value and, where there is one, the deviation.
+	Optimisers() []nets.Optimizer
 	// std is the mean deviation of continuous actions, 0 for choices.
 	std() float64
-	// sync copies what was learned to the network that acts.
-	sync() error
+	// Sync copies what was learned to the network that acts.
+	Sync() error
 	// part is what acts, as a policy has it.
 	part(c *Config) actor.Part
-	// weights adds networks and optimisers to a state, with a prefix to their names.
-	weights(p *saved.Parts, prefix string)
+	// Save adds networks and optimisers to a state, with a prefix to their names.
+	Save(p *saved.Parts, prefix string)
 }
 
 // prepare computes values, advantages and returns.
@@ -132,7 +132,7 @@ func (p *part) prepare(lambda float64) error {
 		return err
 	}
 	for _, v := range [2][]float32{p.value, p.follow} {
-		if i := check.NotFinite(v); i >= 0 {
+		if i := envs.NotFinite(v); i >= 0 {
 			return fmt.Errorf("the network gives the value %g: training has diverged; a smaller rate, or clip, help", v[i])
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
-	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -28,16 +28,14 @@ type vectors struct {
 	outputs    int
 	width, all int // of a stored action, and of a mask
 
-	policy, value, deviation choice.Pass
-	judge                    choice.Pass // the value, in memory apart from that of learning
+	policy, value, deviation learning.Pass
+	judge                    learning.Pass // the value, in memory apart from that of learning
 	adams                    []nets.Optimizer
 
 	s, zero                   nets.Tensor // [groups, rows, observation], [groups, 1, 1]
 	dout, dvalue, ddeviation  nets.Tensor
-	v                         nets.Tensor // [groups, rows, 1], what judge gives
-	loss                      nets.Tensor // [groups], not read
-	args                      [1]nets.Tensor
-	surrogate, square, spread nets.Loss // of policy, value and deviation
+	v                         nets.Tensor   // [groups, rows, 1], what judge gives
+	surrogate, square, spread learning.Loss // of policy, value and deviation
 	gradient, evaluate        nets.Recorded
 
 	host, norms []float32
@@ -68,23 +66,27 @@ func newVectors(c *Config, ctx *agents.Context, kind *envs.Kind, key rng.Key) (*
 	m.outputs, m.width, m.all = m.head.sizes()
 	samples := c.Rollout * ctx.Copies * kind.Agents / m.groups
 	m.rows = (samples + c.Minibatches - 1) / c.Minibatches
+	b := learning.Builder{Engine: m.e, Agents: m.groups, Batch: m.rows}
 	policy := c.arch(m.groups, m.obs, m.outputs, 0.01)
-	if err := m.network(&m.policy, policy, m.rows, c, nets.InitialParams(policy, key.With(0))); err != nil {
-		return nil, err
+	m.policy = b.Pass(b.Drawn(policy, key.With(0)))
+	m.value = b.Pass(b.Drawn(c.arch(m.groups, m.obs, 1, 1), key.With(1)))
+	m.judge = b.Pass(m.value.Net)
+	m.adams = []nets.Optimizer{b.Adam(m.policy.Net, c.adam()), b.Adam(m.value.Net, c.adam())}
+	if m.gauss != nil {
+		m.newDeviation(&b, c)
 	}
-	value := c.arch(m.groups, m.obs, 1, 1)
-	if err := m.network(&m.value, value, m.rows, c, nets.InitialParams(value, key.With(1))); err != nil {
-		return nil, err
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	if err := m.newDeviation(c); err != nil {
-		return nil, err
-	}
-	m.allocate()
+	m.allocate(&b)
 	if m.actor, err = actor.NewNet(ctx.Act, policy, actor.NetOptions{Kind: kind, Copies: ctx.Copies, Mix: c.Mix}); err != nil {
 		return nil, err
 	}
 	return m, m.e.Err()
 }
+
+// adam configures the optimiser of each network.
+func (c *Config) adam() nets.Adam { return nets.Adam{Rate: c.Rate, Clip: c.Clip, Epsilon: 1e-5} }
 
 // arch is an MLP for each group.
 func (c *Config) arch(groups, in, out int, gain float64) nets.MLP {
@@ -98,26 +100,8 @@ func (c *Config) arch(groups, in, out int, gain float64) nets.MLP {
 	return m
 }
 
-// network builds a network with its optimiser.
-func (m *vectors) network(p *choice.Pass, a nets.Arch, rows int, c *Config, params []float32) error {
-	if err := a.Validate(); err != nil {
-		return err
-	}
-	net, err := m.e.NewNet(a)
-	if err != nil {
-		return err
-	}
-	net.Params().Set(params)
-	*p = choice.NewPass(net, rows)
-	adam, err := m.e.NewAdam(net, nets.Adam{Rate: c.Rate, Clip: c.Clip, Epsilon: 1e-5})
-	m.adams = append(m.adams, adam)
-	return err
-}
-
-func (m *vectors) newDeviation(c *Config) error {
-	if m.gauss == nil {
-		return nil
-	}
+// newDeviation makes ln σ: a network whose bias it is.
+func (m *vectors) newDeviation(b *learning.Builder, c *Config) {
 	a := nets.MLP{
 		Agents: m.groups, In: []nets.Port{{Name: "zero", Width: 1}}, Out: m.outputs, Activation: nets.Tanh,
 	}
@@ -127,43 +111,41 @@ func (m *vectors) newDeviation(c *Config) error {
 			m.stds[(2*g+1)*m.outputs+i] = float32(c.LogStd)
 		}
 	}
-	return m.network(&m.deviation, a, 1, c, m.stds)
+	one := learning.Builder{Engine: b.Engine, Agents: b.Agents, Batch: 1, Err: b.Err}
+	m.deviation = one.Pass(one.Net(a))
+	m.adams = append(m.adams, one.Adam(m.deviation.Net, c.adam()))
+	if b.Err = one.Err; b.Err == nil {
+		m.deviation.Net.Params().Set(m.stds)
+		m.zero, m.ddeviation = one.Tensor(1), one.Tensor(m.outputs)
+	}
 }
 
-func (m *vectors) allocate() {
+func (m *vectors) allocate(b *learning.Builder) {
 	e := m.e
-	m.s = e.NewTensor(m.groups, m.rows, m.obs)
-	m.dout, m.dvalue = e.NewTensor(m.groups, m.rows, m.outputs), e.NewTensor(m.groups, m.rows, 1)
-	m.v = e.NewTensor(m.groups, m.rows, 1)
-	m.loss = e.NewTensor(m.groups)
+	m.s, m.dout, m.dvalue, m.v = b.Tensor(m.obs), b.Tensor(m.outputs), b.Tensor(1), b.Tensor(1)
 	m.host, m.norms = make([]float32, m.groups*m.rows*m.obs), make([]float32, m.groups)
 	m.out, m.lists = make([]float32, m.groups*m.rows), make([][]int32, m.groups)
-	m.surrogate = nets.Custom{Name: "ppo: surrogate", Func: m.surrogateLoss}
-	m.square = nets.Custom{Name: "ppo: value", Func: m.valueLoss}
-	m.spread = nets.Custom{Name: "ppo: deviation", Func: m.deviationGradient}
-	if m.gauss != nil {
-		m.zero, m.ddeviation = e.NewTensor(m.groups, 1, 1), e.NewTensor(m.groups, 1, m.outputs)
-	}
+	m.surrogate = b.Loss(nets.Custom{Name: "ppo: surrogate", Func: m.surrogateLoss})
+	m.square = b.Loss(nets.Custom{Name: "ppo: value", Func: m.valueLoss})
+	m.spread = b.Loss(nets.Custom{Name: "ppo: deviation", Func: m.deviationGradient})
 	m.gradient = e.Record("ppo: update", m.learn)
-	m.judge = choice.NewPass(m.value.Net, m.rows)
 	m.evaluate = e.Record("ppo: values", func() { e.Copy(m.v, m.judge.Forward(m.s)) })
 }
 
 // learn is one gradient step of all networks.
 func (m *vectors) learn() {
-	m.descend(&m.policy, 0, m.surrogate, m.dout, m.policy.Forward(m.s))
-	m.descend(&m.value, 1, m.square, m.dvalue, m.value.Forward(m.s))
+	m.descend(&m.policy, m.adams[0], &m.surrogate, m.dout, m.s)
+	m.descend(&m.value, m.adams[1], &m.square, m.dvalue, m.s)
 	if m.gauss != nil { // after the policy, whose loss leaves the gradient
-		m.descend(&m.deviation, 2, m.spread, m.ddeviation, m.deviation.Forward(m.zero))
+		m.descend(&m.deviation, m.adams[2], &m.spread, m.ddeviation, m.zero)
 	}
 }
 
-func (m *vectors) descend(p *choice.Pass, adam int, loss nets.Loss, grad, out nets.Tensor) {
-	m.args[0] = out
-	m.e.Loss(loss, m.loss, grad, m.args[:]...)
+func (m *vectors) descend(p *learning.Pass, adam nets.Optimizer, loss *learning.Loss, grad, in nets.Tensor) {
+	loss.Gradient(grad, p.Forward(in))
 	p.Net.ZeroGrads()
-	p.Net.Backward(p.Work, grad, nets.Params)
-	m.adams[adam].Step()
+	p.Backward(grad, nets.Params)
+	adam.Step()
 }
 
 // surrogateLoss is the policy's loss; see [Learner.learn]. args[0] is [groups, rows, outputs].
@@ -218,19 +200,9 @@ func (m *vectors) step(b *batch, c *Config, sums *metrics) error {
 	if err := m.gradient.Run(); err != nil {
 		return fmt.Errorf("gradient step %d: %w", m.adams[0].Steps(), err)
 	}
-	sums.policyNorm += m.norm(0)
-	sums.valueNorm += m.norm(1)
+	sums.policyNorm += learning.Norm(m.adams[0], m.norms)
+	sums.valueNorm += learning.Norm(m.adams[1], m.norms)
 	return m.readDeviation()
-}
-
-// norm is the mean over groups of a gradient's norm.
-func (m *vectors) norm(adam int) float64 {
-	m.adams[adam].Norms().Get(m.norms)
-	sum := 0.0
-	for _, x := range m.norms {
-		sum += float64(x)
-	}
-	return sum / float64(m.groups)
 }
 
 // readDeviation takes over ln σ.
@@ -293,18 +265,15 @@ func (m *vectors) values(obs observations, rows []int32, dst []float32) error {
 	return run()
 }
 
-// weights implements [model].
-func (m *vectors) weights(p *saved.Parts, prefix string) {
-	for i, w := range []struct {
-		name string
-		pass *choice.Pass
-	}{{"policy", &m.policy}, {"value", &m.value}, {"log_std", &m.deviation}}[:len(m.adams)] {
-		p.Weights[prefix+w.name] = w.pass.Net.Params()
-		p.Adam(prefix+w.name, m.adams[i])
+// Save implements [model].
+func (m *vectors) Save(p *saved.Parts, prefix string) {
+	for i, n := range []nets.Net{m.policy.Net, m.value.Net, m.deviation.Net}[:len(m.adams)] {
+		p.Net(prefix+[]string{"policy", "value", "log_std"}[i], n, m.adams[i])
 	}
 }
 
-func (m *vectors) optimisers() []nets.Optimizer { return m.adams }
+// Optimisers implements [model].
+func (m *vectors) Optimisers() []nets.Optimizer { return m.adams }
 
 func (m *vectors) std() float64 {
 	if m.gauss == nil {
@@ -313,7 +282,8 @@ func (m *vectors) std() float64 {
 	return m.gauss.std()
 }
 
-func (m *vectors) sync() error {
+// Sync implements [model].
+func (m *vectors) Sync() error {
 	if err := m.readDeviation(); err != nil {
 		return err
 	}
@@ -334,13 +304,14 @@ func (m *vectors) part(c *Config) actor.Part {
 }
 
 // act implements [model].
-func (m *vectors) act(w world, s *rng.Stream, d *decision) error {
-	o := &w.v.Obs.Kinds[w.kind]
+func (m *vectors) act(v *envs.Vector, kind int, s *rng.Stream, d *decision) error {
+	o := &v.Obs.Kinds[kind]
 	if err := m.actor.Run(o.Values, o.Active); err != nil {
 		return err
 	}
-	for i := range w.v.Copies() {
-		if err := m.actCopy(i, w.seen(i), s, w.act(i), d.of(i, m.kind.Agents)); err != nil {
+	for i := range v.Copies() {
+		seen, act := &v.Obs.Env(i).Kinds[kind], v.Act.Env(i).Kinds[kind]
+		if err := m.actCopy(i, seen, s, act, d.of(i, m.kind.Agents)); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func bandit(t testing.TB, baseline Baseline, pulls int, logits []float32) *colle
 	if baseline == Value {
 		b.l.m.(*vectors).u.value.Net.Params().Set([]float32{0, 1})
 	}
-	if err := b.l.m.syncActor(); err != nil {
+	if err := b.l.m.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	return b

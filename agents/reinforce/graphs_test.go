@@ -90,7 +90,7 @@ func TestGraphGradients(t *testing.T) {
 	for name, k := range map[string]struct {
 		net  nets.GraphNet
 		loss func(*batch) (float64, error)
-	}{"policy": {m.policyNet.Net, m.policyGradient}, "value": {m.valueNet.Net, m.valueGradient}} {
+	}{"policy": {m.Policy.Net, m.policyGradient}, "value": {m.Value.Net, m.valueGradient}} {
 		n := nets.Size(k.net.Params())
 		w, g := make([]float32, n), make([]float32, n)
 		k.net.Params().Get(w)

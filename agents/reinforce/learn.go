@@ -3,7 +3,7 @@ package reinforce
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 )
 
 // learn is one update from the finished trajectories. Equations: Williams (1992); Sutton and Barto (2018), ch. 12 and
@@ -24,7 +24,7 @@ func (l *Learner) learn() error {
 	if l.c.Standardise {
 		b.standardise()
 	}
-	policy, value := l.m.optimisers()
+	adams := l.m.Optimisers()
 	epochs := 1
 	if l.imitating() {
 		epochs = max(1, l.c.Imitate.Epochs)
@@ -32,10 +32,10 @@ func (l *Learner) learn() error {
 	for range epochs {
 		loss, err := l.m.policyGradient(b) // ∇J
 		if err != nil {
-			return fmt.Errorf("update %d: %w", policy.Steps()+1, err)
+			return fmt.Errorf("update %d: %w", adams[0].Steps()+1, err)
 		}
 		m.policyLoss += loss
-		m.policyNorm += step(policy)
+		m.policyNorm += learning.Step(adams[0])
 		m.updates++
 		m.rows += float64(b.rows())
 	}
@@ -44,15 +44,15 @@ func (l *Learner) learn() error {
 		for range l.c.ValueUpdates {
 			loss, err := l.m.valueGradient(b) // ∇ℓ
 			if err != nil {
-				return fmt.Errorf("update %d of the value: %w", value.Steps()+1, err)
+				return fmt.Errorf("update %d of the value: %w", adams[1].Steps()+1, err)
 			}
 			m.valueLoss += loss
-			m.valueNorm += step(value)
+			m.valueNorm += learning.Step(adams[1])
 			m.valueUpdates++
 		}
-		l.m.updateTarget(l.c.TargetTau) // θ' ← θ' + τ(θ − θ')
+		l.m.UpdateTarget(l.c.TargetTau) // θ' ← θ' + τ(θ − θ')
 	}
-	return l.m.err()
+	return l.m.Err()
 }
 
 // prepare fills the batch from what has finished: values, returns, weights and advantages, not standardised.
@@ -120,16 +120,8 @@ func (l *Learner) setRates() {
 		rate = l.c.Imitate.Rate
 	}
 	left := 1 - l.c.Anneal*min(1, float64(l.steps)/float64(max(1, l.ctx.Steps)))
-	policy, value := l.m.optimisers()
-	policy.SetRate(left * rate)
-	if value != nil {
-		value.SetRate(left * l.c.ValueRate)
+	rates := [2]float64{rate, l.c.ValueRate}
+	for i, o := range l.m.Optimisers() {
+		o.SetRate(left * rates[i])
 	}
-}
-
-// step takes the optimiser's step along the present gradient and returns the gradient's norm.
-func step(o nets.Optimizer) float64 {
-	o.Advance()
-	o.Step()
-	return scalar(o.Norms())
 }

@@ -26,12 +26,12 @@ type model interface {
 	newObservations() observations
 	record(s observations, o *envs.KindObservation, agent int)
 
-	// act draws the actions of all agents and writes their ln π by row. Rows of the teacher take its action. legal is the
-	// mask of a row in the last act, over all components.
-	act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error
-	legal(row int) []bool
-	// syncActor copies the learned policy's parameters to the network that acts.
-	syncActor() error
+	// Act draws the actions of all agents and writes their ln π by row. Rows that are taught take that action. Legal is
+	// what was legal in the last Act, [rows, N], over all components.
+	Act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error
+	Legal() []bool
+	// Sync copies the learned policy's parameters to the network that acts.
+	Sync() error
 
 	// policyGradient leaves the gradient of −J over a batch in the policy's Grads and returns −J; valueGradient does so
 	// for ℓ and the value.
@@ -41,14 +41,17 @@ type model interface {
 	// for and exists.
 	logProbs(b *batch, dst []float32) error
 	values(target bool, at []stepRef, dst []float32) error
-	// optimisers of policy and value; the second is nil without a value. updateTarget moves the target network, if any.
-	optimisers() (policy, value nets.Optimizer)
-	updateTarget(tau float64)
-	err() error
+	// Optimisers are those of the policy and, where there is one, of the value. UpdateTarget moves the target network, if
+	// any.
+	Optimisers() []nets.Optimizer
+	UpdateTarget(tau float64)
+	Err() error
 
-	// weights adds the learned parameters to a state.
-	weights(p *saved.Parts)
-	policy() (stream string, arch nets.Arch, params nets.Tensor)
+	// Save adds networks and optimisers to a state.
+	Save(p *saved.Parts, prefix string)
+	// Learned is the policy, and stream the name of its draws.
+	Learned() (arch nets.Arch, params nets.Tensor)
+	stream() string
 }
 
 // observations are what an agent saw, a row per step.
@@ -85,6 +88,7 @@ type Learner struct {
 	sums      metrics
 
 	explore, replayed *rng.Stream
+	taught            func(row int) []float32 // imitation.action
 }
 
 var _ agents.Learner = (*Learner)(nil)
@@ -92,20 +96,10 @@ var _ agents.Learner = (*Learner)(nil)
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
 // environment is not supported.
 func New(c Config, ctx agents.Context) (*Learner, error) {
-	l, err := build(c, ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reinforce: %w", err)
-	}
-	return l, nil
+	return check.Learner(Name, build, c, ctx)
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if err := check.Context(&ctx); err != nil {
-		return nil, err
-	}
 	l := &Learner{
 		c: c, ctx: ctx, sequences: make([]int, ctx.Copies),
 		explore: rng.NewStream(ctx.Seed, "reinforce: exploration"), replayed: rng.NewStream(ctx.Seed, "reinforce: replay"),
@@ -121,12 +115,13 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 			return nil, fmt.Errorf("imitate.policy: %w", err)
 		}
 	}
+	l.taught = l.imitation.action
 	if c.Baseline == Counterfactual {
 		if l.counterfactual, err = newCounterfactual(&l.c, &l.ctx); err != nil {
 			return nil, err
 		}
 	}
-	return l, l.m.syncActor()
+	return l, l.m.Sync()
 }
 
 // newModel chooses the model by the observation space.
@@ -150,7 +145,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 	if err := l.imitation.act(v, l.steps); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
-	if err := l.m.act(v, l.explore, l.logp, l.imitation); err != nil {
+	if err := l.m.Act(v, l.explore, l.logp, l.taught); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	if err := l.counterfactual.judge(v, l.steps, l.imitation); err != nil {
@@ -201,7 +196,7 @@ func (l *Learner) Update() error {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	l.store.release()
-	if err := l.m.syncActor(); err != nil {
+	if err := l.m.Sync(); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	return nil
@@ -223,8 +218,8 @@ func (l *Learner) Replay() *replay.Buffer { return nil }
 
 // Policy implements [agents.Learner].
 func (l *Learner) Policy() (agents.Policy, error) {
-	stream, arch, params := l.m.policy()
-	from := actor.Source{Agent: Name, Stream: stream, Spec: l.ctx.Spec, Train: l.ctx.Train, Act: l.ctx.Act}
+	arch, params := l.m.Learned()
+	from := actor.Source{Agent: Name, Stream: l.m.stream(), Spec: l.ctx.Spec, Train: l.ctx.Train, Act: l.ctx.Act}
 	return from.Policy(actor.Part{Kind: actor.Kind{Head: actor.Softmax, Network: actor.Network{Arch: arch}}, Params: params})
 }
 
@@ -264,8 +259,7 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 	if m.actions > 0 {
 		f("train/entropy", m.negLogProb/m.actions)
 	}
-	policy, _ := l.m.optimisers()
-	f("train/n_updates", float64(policy.Steps()))
+	f("train/n_updates", float64(l.m.Optimisers()[0].Steps()))
 	*m = metrics{}
 }
 
@@ -283,12 +277,7 @@ func (l *Learner) State(c *state.Codec) {
 // parts is what a checkpoint holds.
 func (l *Learner) parts() *saved.Parts {
 	p := saved.New(Name, l.ctx.Train)
-	l.m.weights(p)
-	policy, value := l.m.optimisers()
-	p.Adam("policy", policy)
-	if value != nil {
-		p.Adam("value", value)
-	}
+	l.m.Save(p, "")
 	p.Counters["steps"] = &l.steps
 	p.Blobs["learner"] = l
 	return p
@@ -300,10 +289,10 @@ func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
 	l.acted = false
-	return errors.Join(l.parts().Load(s), l.m.syncActor())
+	return errors.Join(l.parts().Load(s), l.m.Sync())
 }
 
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
-	return errors.Join(l.parts().Adopt(s), l.m.syncActor())
+	return errors.Join(l.parts().Adopt(s), l.m.Sync())
 }

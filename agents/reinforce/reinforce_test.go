@@ -310,7 +310,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := l.Save(s); err != nil {
 		t.Fatal(err)
 	}
-	if l.store.running[0].steps == 0 || len(l.store.old) != 5 || l.m.(*vectors).u.policyAdam.Steps() == 0 {
+	if l.store.running[0].steps == 0 || len(l.store.old) != 5 || l.m.(*vectors).u.adams[0].Steps() == 0 {
 		t.Fatalf("a poor moment to save: %+v", l.store)
 	}
 	m := learn(t, c, choicetest.Toy{Length: 7}, 0)

@@ -133,6 +133,8 @@ func (s *store) observe(v *envs.Vector, i int, d decision) error {
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*k.Agents:(i+1)*k.Agents]
 	discount, width := float32(s.discount.Of(v.Terminated[i], v.Elapsed[i])), len(s.m.components())
+	legal := s.m.Legal()
+	all := len(legal) / len(s.running)
 	for j, here := range before.Active {
 		if !here {
 			continue
@@ -141,7 +143,7 @@ func (s *store) observe(v *envs.Vector, i int, d decision) error {
 		t := s.running[row]
 		t.sequence, t.imitated = d.sequence, d.imitated
 		s.m.record(t.obs, before, j)
-		t.mask = append(t.mask, s.m.legal(row)...)
+		t.mask = append(t.mask, legal[row*all:(row+1)*all]...)
 		t.choice, t.logp = append(t.choice, acts[j*width:(j+1)*width]...), append(t.logp, d.logp[j])
 		if s.baseline == Counterfactual {
 			t.counterfactual = append(t.counterfactual, d.counterfactual)

@@ -1,7 +1,7 @@
 package reinforce
 
 import (
-	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -16,10 +16,9 @@ import (
 type update struct {
 	e             nets.Engine
 	rows, obs, n  int
-	policy, value choice.Pass
-	target        *choice.Pass // V', nil where the value itself is used
-	policyAdam    nets.Optimizer
-	valueAdam     nets.Optimizer // nil without values
+	policy, value learning.Pass
+	target        *learning.Pass   // V', nil where the value itself is used
+	adams         []nets.Optimizer // of the policy and, where there is one, of the value
 	entropy       float64
 
 	// A part of the batch, on the device.
@@ -42,38 +41,19 @@ type update struct {
 // network begins as a copy of the value.
 func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (*update, error) {
 	u := &update{e: e, rows: c.Rows, obs: policy.Inputs()[0].Width, n: policy.Output().Width, entropy: c.Entropy}
-	build := func(p *choice.Pass, a nets.Arch, k rng.Key) error {
-		if err := a.Validate(); err != nil {
-			return err
-		}
-		net, err := e.NewNet(a)
-		if err != nil {
-			return err
-		}
-		*p = choice.NewPass(net, c.Rows)
-		net.Params().Set(nets.InitialParams(a, k))
-		return nil
-	}
-	if err := build(&u.policy, policy, key.With(0)); err != nil {
-		return nil, err
-	}
-	var err error
-	if u.policyAdam, err = e.NewAdam(u.policy.Net, nets.Adam{Rate: c.Rate, Clip: c.Clip}); err != nil {
-		return nil, err
-	}
+	b := learning.Builder{Engine: e, Agents: 1, Batch: c.Rows}
+	u.policy = b.Pass(b.Drawn(policy, key.With(0)))
+	u.adams = append(u.adams, b.Adam(u.policy.Net, nets.Adam{Rate: c.Rate, Clip: c.Clip}))
 	if c.Baseline == Value {
-		if err := build(&u.value, value, key.With(1)); err != nil {
-			return nil, err
-		}
-		if u.valueAdam, err = e.NewAdam(u.value.Net, nets.Adam{Rate: c.ValueRate, Clip: c.Clip}); err != nil {
-			return nil, err
-		}
+		u.value = b.Pass(b.Drawn(value, key.With(1)))
+		u.adams = append(u.adams, b.Adam(u.value.Net, nets.Adam{Rate: c.ValueRate, Clip: c.Clip}))
 		if c.TargetTau > 0 {
-			u.target = &choice.Pass{}
-			if err := build(u.target, value, key.With(1)); err != nil {
-				return nil, err
-			}
+			target := b.Pass(b.Drawn(value, key.With(1)))
+			u.target = &target
 		}
+	}
+	if b.Err != nil {
+		return nil, b.Err
 	}
 	u.s = e.NewTensor(1, c.Rows, u.obs)
 	for _, t := range []*nets.Tensor{&u.mask, &u.zero, &u.scale, &u.dmean, &u.dlogits} {
@@ -185,7 +165,7 @@ func (u *update) uploadMask(at []stepRef) {
 }
 
 // forward calls f with a net's output for steps, part by part: [rows, width of the output] from a row on.
-func (u *update) forward(p *choice.Pass, at []stepRef, f func(from int, out []float32)) error {
+func (u *update) forward(p *learning.Pass, at []stepRef, f func(from int, out []float32)) error {
 	w := p.Net.Arch().Output().Width
 	host := make([]float32, u.rows*w)
 	for from := 0; from < len(at); from += u.rows {

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -49,11 +50,14 @@ func (m *vectors) record(s observations, o *envs.KindObservation, agent int) {
 	s.(*vectorObservations).add(o.Values[agent*m.p.Obs : (agent+1)*m.p.Obs])
 }
 
-func (m *vectors) syncActor() error { return m.actor.Sync(m.ctx.Train, m.u.policy.Net) }
+// Sync implements [model].
+func (m *vectors) Sync() error { return m.actor.Sync(m.ctx.Train, m.u.policy.Net) }
 
-func (m *vectors) legal(row int) []bool { return m.masks[row*m.p.N : (row+1)*m.p.N] }
+// Legal implements [model].
+func (m *vectors) Legal() []bool { return m.masks }
 
-func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error {
+// Act implements [model].
+func (m *vectors) Act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error {
 	o := &v.Obs.Kinds[0]
 	if err := m.actor.Run(o.Values, o.Active); err != nil {
 		return fmt.Errorf("acting: %w", err)
@@ -65,14 +69,15 @@ func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *im
 			continue
 		}
 		logits := m.actor.Row(i/m.p.Agents, i%m.p.Agents)
-		if err := choice.Finite(logits); err != nil {
+		if err := check.Finite("choice", logits); err != nil {
 			return fmt.Errorf("environment %d: %s %d: %w", i/m.p.Agents, m.p.Kind.Name, i%m.p.Agents, err)
 		}
-		choice.Softmax(m.probs, logits, m.legal(i))
+		legal := m.masks[i*m.p.N : (i+1)*m.p.N]
+		choice.Softmax(m.probs, logits, legal)
 		c := choice.None
-		if t := teacher.action(i); t == nil {
+		if t := taught(i); t == nil {
 			c = choice.Draw(m.probs, s.Float64())
-		} else if m.legal(i)[int(t[0])] {
+		} else if legal[int(t[0])] {
 			c = int(t[0])
 		}
 		if c == choice.None {
@@ -106,29 +111,35 @@ func (m *vectors) values(target bool, at []stepRef, dst []float32) error {
 	return m.u.forward(p, at, func(from int, out []float32) { copy(dst[from:], out) })
 }
 
-func (m *vectors) optimisers() (policy, value nets.Optimizer) { return m.u.policyAdam, m.u.valueAdam }
+// Optimisers implements [model].
+func (m *vectors) Optimisers() []nets.Optimizer { return m.u.adams }
 
-func (m *vectors) updateTarget(tau float64) {
+// UpdateTarget implements [model].
+func (m *vectors) UpdateTarget(tau float64) {
 	if m.u.target != nil {
 		m.u.e.Lerp(m.u.target.Net.Params(), m.u.value.Net.Params(), tau)
 	}
 }
 
-func (m *vectors) err() error { return m.u.e.Err() }
+// Err implements [model].
+func (m *vectors) Err() error { return m.u.e.Err() }
 
-func (m *vectors) weights(p *saved.Parts) {
-	p.Weights["policy"] = m.u.policy.Net.Params()
-	if m.u.valueAdam != nil {
-		p.Weights["value"] = m.u.value.Net.Params()
+// Save implements [model].
+func (m *vectors) Save(p *saved.Parts, prefix string) {
+	for i, n := range []nets.Net{m.u.policy.Net, m.u.value.Net}[:len(m.u.adams)] {
+		p.Net(prefix+[]string{"policy", "value"}[i], n, m.u.adams[i])
 	}
 	if m.u.target != nil {
-		p.Weights["value_target"] = m.u.target.Net.Params()
+		p.Weights[prefix+"value_target"] = m.u.target.Net.Params()
 	}
 }
 
-func (m *vectors) policy() (stream string, arch nets.Arch, params nets.Tensor) {
-	return choice.Stream, m.u.policy.Net.Arch(), m.u.policy.Net.Params()
+// Learned implements [model].
+func (m *vectors) Learned() (nets.Arch, nets.Tensor) {
+	return m.u.policy.Net.Arch(), m.u.policy.Net.Params()
 }
+
+func (m *vectors) stream() string { return choice.Stream }
 
 // vectorObservations are rows of one width.
 type vectorObservations struct {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents/offpolicy"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -13,16 +13,17 @@ import (
 // newUpdate builds networks, optimisers and buffers on an engine. Initial weights follow from key alone; targets begin
 // as copies of the critics.
 func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
-	b := offpolicy.Builder{Engine: e, Agents: p.agents, Batch: c.Batch}
+	b := learning.Builder{Engine: e, Agents: p.agents, Batch: c.Batch}
 	u := &update{e: e, tau: c.Tau, autotune: c.Autotune}
-	u.actor, u.temperature = b.Net(c.actorArch(p)), b.Net(c.temperatureArch(p))
+	u.actor, u.temperature = b.Drawn(c.actorArch(p), key.With(0)), b.Net(c.temperatureArch(p))
 	u.actorAdam = b.Adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
 	u.alphaAdam = b.Adam(u.temperature, nets.Adam{Rate: c.AlphaRate})
 	action := b.Net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act})
 	logProb := b.Net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act, LogProb: true})
 	value := b.Net(nets.SoftValue{Agents: p.agents})
 	for i := range u.critics {
-		u.critics[i], u.targets[i] = b.Net(c.criticArch(p)), b.Net(c.criticArch(p))
+		u.critics[i] = b.Drawn(c.criticArch(p), key.With(1+uint64(i)))
+		u.targets[i] = b.Copied(c.criticArch(p), u.critics[i])
 		u.criticAdams[i] = b.Adam(u.critics[i], nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
 		u.takenQ[i], u.chosenQ[i], u.nextQ[i] = b.Pass(u.critics[i]), b.Pass(u.critics[i]), b.Pass(u.targets[i])
 	}
@@ -32,7 +33,7 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 	if b.Err != nil {
 		return nil, b.Err
 	}
-	u.tdError = [2]offpolicy.Loss{b.Loss(nets.SquaredError{}), b.Loss(nets.SquaredError{})}
+	u.tdError = [2]learning.Loss{b.Loss(nets.SquaredError{}), b.Loss(nets.SquaredError{})}
 	u.ascent, u.measure = b.Loss(nets.Ascent{}), b.Loss(nets.Ascent{})
 	u.tune = b.Loss(nets.Temperature{Target: c.TargetEntropy * float64(p.act)})
 
@@ -47,11 +48,6 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 	u.sums.criticNorm = e.NewTensor(u.criticAdams[0].Norms().Shape()...)
 	u.sums.actorNorm = e.NewTensor(u.actorAdam.Norms().Shape()...)
 
-	u.actor.Params().Set(nets.InitialParams(u.actor.Arch(), key.With(0)))
-	for i := range u.critics {
-		u.critics[i].Params().Set(nets.InitialParams(u.critics[i].Arch(), key.With(1+uint64(i))))
-		e.Copy(u.targets[i].Params(), u.critics[i].Params())
-	}
 	groups := u.temperature.Arch().Groups()
 	u.temperature.Params().Set(slices.Repeat([]float32{0, float32(math.Log(c.Alpha))}, groups)) // weight, bias
 	if err := e.Err(); err != nil {

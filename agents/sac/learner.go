@@ -40,20 +40,10 @@ var _ agents.Learner = (*Learner)(nil)
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
 // environment is not of those that the package supports.
 func New(c Config, ctx agents.Context) (*Learner, error) {
-	l, err := build(c, ctx)
-	if err != nil {
-		return nil, fmt.Errorf("sac: %w", err)
-	}
-	return l, nil
+	return check.Learner(Name, build, c, ctx)
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if err := check.Context(&ctx); err != nil {
-		return nil, err
-	}
 	p, err := newProblem(ctx.Spec)
 	if err != nil {
 		return nil, err
@@ -152,9 +142,6 @@ func (l *Learner) Step() error {
 // SetRates implements [offpolicy.Method].
 func (l *Learner) SetRates(factor float64) { l.update.setRates(&l.c, factor) }
 
-// EndRound implements [offpolicy.Method]: targets follow in every update.
-func (*Learner) EndRound() {}
-
 // Metrics implements [agents.Learner]. Losses, entropy and gradient norms (before clipping) are means over agents and
 // over the updates since the last call; they are left out where there was no update:
 //
@@ -186,17 +173,13 @@ func (l *Learner) State(c *state.Codec) {
 // Parts implements [offpolicy.Method].
 func (l *Learner) Parts(p *saved.Parts) {
 	u := l.update
-	p.Weights["actor"], p.Weights["temperature"] = u.actor.Params(), u.temperature.Params()
-	p.Adam("actor", u.actorAdam)
-	p.Adam("temperature", u.alphaAdam)
+	p.Net("actor", u.actor, u.actorAdam)
+	p.Net("temperature", u.temperature, u.alphaAdam)
 	for i, name := range []string{"critic1", "critic2"} {
-		p.Weights[name], p.Weights[name+"_target"] = u.critics[i].Params(), u.targets[i].Params()
-		p.Adam(name, u.criticAdams[i])
+		p.Net(name, u.critics[i], u.criticAdams[i])
+		p.Weights[name+"_target"] = u.targets[i].Params()
 	}
 }
-
-// Adopt implements [agents.Learner].
-func (l *Learner) Adopt(s *agents.State) error { return l.Loop.Adopt(s) }
 
 // memory is the replay. A row is a transition of all agents: observations as the environment gave them, actions in
 // (−1, 1), unscaled rewards.

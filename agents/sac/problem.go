@@ -143,7 +143,7 @@ func (p *problem) give(u, act []float32, active []bool) error {
 			clear(out)
 			continue
 		}
-		if m := check.NotFinite(own); m >= 0 {
+		if m := envs.NotFinite(own); m >= 0 {
 			return fmt.Errorf("the actor of %s %d gives %g for component %d: training has diverged; "+
 				"try a smaller actor_rate and critic_rate, or clip", p.kind.Name, j, own[m], m)
 		}

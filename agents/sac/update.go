@@ -1,7 +1,7 @@
 package sac
 
 import (
-	"github.com/stoker-rl/stoker/agents/offpolicy"
+	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -18,12 +18,12 @@ type update struct {
 	actorAdam, alphaAdam  nets.Optimizer
 	criticAdams           [2]nets.Optimizer
 	policy, nextPolicy    policy
-	takenQ, chosenQ       [2]offpolicy.Pass // Q of the minibatch's actions, and of the policy's
-	nextQ                 [2]offpolicy.Pass // Q' of the policy's actions at s'
-	logAlpha              offpolicy.Pass
-	value, nextValue      offpolicy.Pass // min Q − α ln π, at s and at s'
-	tdError               [2]offpolicy.Loss
-	ascent, tune, measure offpolicy.Loss
+	takenQ, chosenQ       [2]learning.Pass // Q of the minibatch's actions, and of the policy's
+	nextQ                 [2]learning.Pass // Q' of the policy's actions at s'
+	logAlpha              learning.Pass
+	value, nextValue      learning.Pass // min Q − α ln π, at s and at s'
+	tdError               [2]learning.Loss
+	ascent, tune, measure learning.Loss
 
 	// The minibatch, on the device: s, a, r, s', γ (0 where the episode terminated and for an agent that leaves), 1 for
 	// agents that are present at s, and the noise of the actions at s and at s'.
@@ -100,7 +100,7 @@ func (u *update) here(g nets.Tensor) nets.Tensor {
 }
 
 // policy is π at one state: the actor, and the layers that make an action and its ln π of the actor's moments and noise.
-type policy struct{ actor, action, logProb offpolicy.Pass }
+type policy struct{ actor, action, logProb learning.Pass }
 
 // act returns an action and its ln π.
 func (p *policy) act(s, noise nets.Tensor) (action, logProb nets.Tensor) {

@@ -9,6 +9,7 @@
 package safe
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -173,21 +174,11 @@ func (g *Guard) class(load float64) int64 {
 
 // at is the band of a class; it is made, without a range, where there is none.
 func (g *Guard) at(class int64) *band {
-	i, ok := slices.BinarySearchFunc(g.bands, class, func(b band, c int64) int { return compare(b.class, c) })
+	i, ok := slices.BinarySearchFunc(g.bands, class, func(b band, c int64) int { return cmp.Compare(b.class, c) })
 	if !ok {
 		g.bands = slices.Insert(g.bands, i, band{class: class})
 	}
 	return &g.bands[i]
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // nearest is the band for a load: that of its class where it is made and fits, else that of the nearest class. Of two

@@ -153,11 +153,7 @@ var _ agents.Learner = (*Learner)(nil)
 // NewLearner returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
 // environment has several kinds of agents, or one that sees no vector.
 func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
-	l, err := build(c, ctx)
-	if err != nil {
-		return nil, fmt.Errorf("simppo: %w", err)
-	}
-	return l, nil
+	return check.Named(Name, build, c, ctx)
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {

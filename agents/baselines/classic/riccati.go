@@ -4,9 +4,9 @@ package classic
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
-	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // RiccatiConfig has no settings.
@@ -17,7 +17,10 @@ func DefaultRiccati() RiccatiConfig { return RiccatiConfig{} }
 
 // Riccati is the best linear control of the linear-quadratic regulator, −gain·x with the gain of Riccati's equation for a
 // mean over time, within the bounds of the control. It has no state.
-type Riccati struct{ gain, bound float32 }
+type Riccati struct {
+	kept.Policy
+	gain, bound float32
+}
 
 // NewRiccati returns a policy for environments such as env, which must be an LQR.
 func NewRiccati(_ RiccatiConfig, env envs.Env) (*Riccati, error) {
@@ -27,29 +30,13 @@ func NewRiccati(_ RiccatiConfig, env envs.Env) (*Riccati, error) {
 	}
 	c := e.Config()
 	_, gain := c.Riccati(1)
-	return &Riccati{float32(gain), float32(c.Bound)}, nil
+	p := &Riccati{gain: float32(gain), bound: float32(c.Bound)}
+	p.Policy = kept.As("riccati", p)
+	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*Riccati) Name() string { return "riccati" }
-
-// Reset implements [envs.Policy].
-func (*Riccati) Reset(uint64) error { return nil }
 
 // Act implements [envs.Policy].
 func (p *Riccati) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	act.Kinds[0][0] = min(max(-p.gain*obs.Kinds[0].Values[0], -p.bound), p.bound)
 	return nil
 }
-
-// State implements [state.Stater]: nothing changes.
-func (*Riccati) State(*state.Codec) {}
-
-// CopyFrom implements [envs.Policy].
-func (p *Riccati) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Riccati) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Riccati) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -39,7 +39,7 @@ func TestRiccatiIsTheOptimum(t *testing.T) {
 		t.Errorf("an episode costs %.3f, want %.3f", best, want)
 	}
 	for _, factor := range []float32{0.7, 1.4} {
-		if other := cost(&Riccati{p.gain * factor, p.bound}); other <= best {
+		if other := cost(&Riccati{gain: p.gain * factor, bound: p.bound}); other <= best {
 			t.Errorf("%g times the gain costs %.3f, no more than %.3f", factor, other, best)
 		}
 	}

@@ -3,6 +3,7 @@ package deeprm
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -60,6 +61,7 @@ func DefaultFCFS() FCFSConfig { return FCFSConfig{} }
 // FCFS starts jobs in the order of their arrival, whatever they need. Where the oldest visible job does not fit, it
 // lets time pass.
 type FCFS struct {
+	kept.Policy
 	view
 	config FCFSConfig
 	queue  queue
@@ -71,11 +73,10 @@ func NewFCFS(c FCFSConfig, env envs.Env) (*FCFS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FCFS{view: v, config: c, queue: newQueue(v.Visible)}, nil
+	p := &FCFS{view: v, config: c, queue: newQueue(v.Visible)}
+	p.Policy = kept.As("fcfs", p)
+	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*FCFS) Name() string { return "fcfs" }
 
 // Reset implements [envs.Policy].
 func (p *FCFS) Reset(uint64) error {
@@ -113,12 +114,6 @@ func (p *FCFS) CopyFrom(src envs.Policy) error {
 	return state.Copy(p, s)
 }
 
-// AppendBinary implements [envs.Policy].
-func (p *FCFS) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *FCFS) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
-
 // SJFConfig configures [SJF].
 type SJFConfig struct {
 	// Noise is the standard deviation of the logarithm of estimated over true length; 0 knows the true length. A job's
@@ -134,6 +129,7 @@ func (c *SJFConfig) Validate() error { return bounds.Check(c) }
 
 // SJF starts the shortest job that fits, in the lowest place of several.
 type SJF struct {
+	kept.Policy
 	view
 	config    SJFConfig
 	queue     queue // numbers the jobs, so that each keeps its estimate
@@ -151,11 +147,9 @@ func NewSJF(c SJFConfig, env envs.Env) (*SJF, error) {
 		return nil, err
 	}
 	p := &SJF{view: v, config: c, queue: newQueue(v.Visible)}
+	p.Policy = kept.As("sjf", p)
 	return p, p.Reset(0)
 }
-
-// Name implements [envs.Policy].
-func (*SJF) Name() string { return "sjf" }
 
 // Reset implements [envs.Policy].
 func (p *SJF) Reset(seed uint64) error {
@@ -246,14 +240,9 @@ func (p *SJF) CopyFrom(src envs.Policy) error {
 	return state.Copy(p, s)
 }
 
-// AppendBinary implements [envs.Policy].
-func (p *SJF) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *SJF) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
-
 // Random starts any of the jobs that fit, with equal probability; it lets time pass only where none fits.
 type Random struct {
+	kept.Policy
 	view
 	stream *rng.Stream
 }
@@ -264,11 +253,10 @@ func NewRandom(env envs.Env) (*Random, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Random{v, rng.NewStream(0, "random job")}, nil
+	p := &Random{view: v, stream: rng.NewStream(0, "random job")}
+	p.Policy = kept.As("random", p)
+	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*Random) Name() string { return "random" }
 
 // Reset implements [envs.Policy].
 func (p *Random) Reset(seed uint64) error {
@@ -294,18 +282,3 @@ func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 
 // State implements [state.Stater].
 func (p *Random) State(c *state.Codec) { state.Value(c, p.stream) }
-
-// CopyFrom implements [envs.Policy].
-func (p *Random) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*Random)
-	if !ok {
-		return fmt.Errorf("%s: cannot be copied from %s", p.Name(), src.Name())
-	}
-	return state.Copy(p, s)
-}
-
-// AppendBinary implements [envs.Policy].
-func (p *Random) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Random) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

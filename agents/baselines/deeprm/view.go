@@ -11,6 +11,7 @@ package deeprm
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 )
@@ -72,36 +73,11 @@ func (v *view) choose(act *envs.Action, place int) {
 
 // stateless is a rule that reads the present observation only.
 type stateless struct {
+	kept.Stateless
 	view
-	name string
 }
 
 func newStateless(name string, env envs.Env) (stateless, error) {
 	v, err := newView(name, env)
-	return stateless{v, name}, err
-}
-
-// Name implements [envs.Policy].
-func (s *stateless) Name() string { return s.name }
-
-// Reset implements [envs.Policy].
-func (*stateless) Reset(uint64) error { return nil }
-
-// CopyFrom implements [envs.Policy].
-func (s *stateless) CopyFrom(src envs.Policy) error {
-	if src.Name() != s.name {
-		return fmt.Errorf("%s: cannot be copied from %s", s.name, src.Name())
-	}
-	return nil
-}
-
-// AppendBinary implements [envs.Policy]: there is nothing to save.
-func (*stateless) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-
-// UnmarshalBinary implements [envs.Policy].
-func (s *stateless) UnmarshalBinary(b []byte) error {
-	if len(b) != 0 {
-		return fmt.Errorf("%s: saved state has %d bytes, want none", s.name, len(b))
-	}
-	return nil
+	return stateless{kept.Stateless(name), v}, err
 }

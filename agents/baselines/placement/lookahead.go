@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
@@ -31,6 +32,7 @@ func (c *LookaheadConfig) Validate() error { return bounds.Check(c) }
 // execution times, so Lookahead is no policy: it is an upper bound for its rules, and a teacher for imitation. With
 // imagined futures it does not see later arrivals ([placement.Env.Imagine]).
 type Lookahead struct {
+	kept.Saved
 	c     LookaheadConfig
 	rules []envs.Policy // the first one continues after a choice
 	world *placement.Env
@@ -57,6 +59,7 @@ func NewLookahead(c LookaheadConfig, env envs.Env) (*Lookahead, error) {
 	}
 	l := &Lookahead{c: c, world: world, obs: envs.NewObservation(env.Spec()), act: envs.NewAction(env.Spec()),
 		out: envs.NewOutcome(env.Spec())}
+	l.Saved = kept.Save("lookahead", l)
 	for _, amount := range []string{Nominal, Smallest, Largest, Spread} {
 		p, err := NewSJF(SJFConfig{Amount: amount}, env)
 		if err != nil {
@@ -72,9 +75,6 @@ func NewLookahead(c LookaheadConfig, env envs.Env) (*Lookahead, error) {
 	return l, nil
 }
 
-// Name implements [envs.Planner].
-func (*Lookahead) Name() string { return "lookahead" }
-
 // Reset implements [envs.Planner].
 func (l *Lookahead) Reset(seed uint64) error {
 	l.seed, l.asked = seed, 0
@@ -86,12 +86,6 @@ func (l *Lookahead) State(c *state.Codec) {
 	state.Value(c, &l.seed)
 	state.Value(c, &l.asked)
 }
-
-// AppendBinary implements encoding.BinaryAppender.
-func (l *Lookahead) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, l.Name(), l) }
-
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (l *Lookahead) UnmarshalBinary(b []byte) error { return state.Load(b, l.Name(), l) }
 
 // Plan implements [envs.Planner].
 func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) error {

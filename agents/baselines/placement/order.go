@@ -1,8 +1,7 @@
 package placement
 
 import (
-	"fmt"
-
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -36,13 +35,9 @@ func NewFCFS(c FCFSConfig, env envs.Env) (*FCFS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FCFS{r, c}, nil
-}
-
-// Act implements [envs.Policy].
-func (p *FCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
+	p := &FCFS{r, c}
+	p.rule = p.decide
+	return p, nil
 }
 
 // decide returns the rule's choice.
@@ -83,13 +78,9 @@ func NewSJF(c SJFConfig, env envs.Env) (*SJF, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SJF{r, c}, nil
-}
-
-// Act implements [envs.Policy].
-func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
+	p := &SJF{r, c}
+	p.rule = p.decide
+	return p, nil
 }
 
 // decide returns the rule's choice.
@@ -128,6 +119,7 @@ func (c *RandomConfig) Validate() error { return bounds.Check(c) }
 // Random starts any invocation on any node that it fits, all pairs with equal probability; it waits only where none
 // fits.
 type Random struct {
+	kept.Policy
 	cluster
 	config RandomConfig
 	stream *rng.Stream
@@ -139,11 +131,10 @@ func NewRandom(c RandomConfig, env envs.Env) (*Random, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Random{v, c, rng.NewStream(0, "random pair")}, nil
+	p := &Random{cluster: v, config: c, stream: rng.NewStream(0, "random pair")}
+	p.Policy, p.rule = kept.As("random-nodes", p), p.decide
+	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*Random) Name() string { return "random-nodes" }
 
 // Reset implements [envs.Policy].
 func (p *Random) Reset(seed uint64) error {
@@ -151,13 +142,7 @@ func (p *Random) Reset(seed uint64) error {
 	return nil
 }
 
-// Act implements [envs.Policy]. It draws even where a deterministic action is asked for: it has no other.
-func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
-}
-
-// decide returns the rule's choice.
+// decide returns the rule's choice. It draws even where a deterministic action is asked for: it has no other.
 func (p *Random) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, count := none, 0
@@ -182,18 +167,3 @@ func (p *Random) decide(o *envs.KindObservation) pick {
 
 // State implements [state.Stater].
 func (p *Random) State(c *state.Codec) { state.Value(c, p.stream) }
-
-// CopyFrom implements [envs.Policy].
-func (p *Random) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*Random)
-	if !ok {
-		return fmt.Errorf("%s: cannot be copied from %s", p.Name(), src.Name())
-	}
-	return state.Copy(p, s)
-}
-
-// AppendBinary implements [envs.Policy].
-func (p *Random) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Random) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -37,13 +37,9 @@ func NewPacker(c PackerConfig, env envs.Env) (*Packer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Packer{r, c}, nil
-}
-
-// Act implements [envs.Policy].
-func (p *Packer) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
+	p := &Packer{r, c}
+	p.rule = p.decide
+	return p, nil
 }
 
 // decide returns the rule's choice.
@@ -152,13 +148,9 @@ func NewTetris(c TetrisConfig, env envs.Env) (*Tetris, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tetris{r, c, make([]float32, 0, r.Window), make([]scored, 0, r.Window*r.Nodes)}, nil
-}
-
-// Act implements [envs.Policy].
-func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	p.act(obs, act, p.decide)
-	return nil
+	p := &Tetris{r, c, make([]float32, 0, r.Window), make([]scored, 0, r.Window*r.Nodes)}
+	p.rule = p.decide
+	return p, nil
 }
 
 // decide returns the rule's choice.

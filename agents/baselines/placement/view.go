@@ -11,6 +11,7 @@ package placement
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 )
@@ -31,7 +32,8 @@ const (
 // cluster reads from an observation what a rule needs.
 type cluster struct {
 	placement.Layout
-	grant string // one of the amounts
+	rule  func(*envs.KindObservation) pick // decides
+	grant string                           // one of the amounts
 	seen  *envs.KindObservation
 	warm  []bool    // per node: the function of the present invocation is warm there
 	local []float32 // per node: the share of its input that lies there
@@ -59,38 +61,13 @@ func newCluster(name string, c interface{ Validate() error }, amount string, env
 
 // stateless is a rule that reads the present observation only.
 type stateless struct {
+	kept.Stateless
 	cluster
-	name string
 }
 
 func newStateless(name string, c interface{ Validate() error }, amount string, env envs.Env) (stateless, error) {
 	v, err := newCluster(name, c, amount, env)
-	return stateless{v, name}, err
-}
-
-// Name implements [envs.Policy].
-func (s *stateless) Name() string { return s.name }
-
-// Reset implements [envs.Policy].
-func (*stateless) Reset(uint64) error { return nil }
-
-// CopyFrom implements [envs.Policy].
-func (s *stateless) CopyFrom(src envs.Policy) error {
-	if src.Name() != s.name {
-		return fmt.Errorf("%s: cannot be copied from %s", s.name, src.Name())
-	}
-	return nil
-}
-
-// AppendBinary implements [envs.Policy]: there is nothing to save.
-func (*stateless) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-
-// UnmarshalBinary implements [envs.Policy].
-func (s *stateless) UnmarshalBinary(b []byte) error {
-	if len(b) != 0 {
-		return fmt.Errorf("%s: saved state has %d bytes, want none", s.name, len(b))
-	}
-	return nil
+	return stateless{kept.Stateless(name), v}, err
 }
 
 // look reads an observation and returns the number of waiting invocations.
@@ -168,15 +145,17 @@ func (c *cluster) fits(i, n, amount int) int {
 // pick is a choice of invocation, amount and node; none means waiting.
 type pick struct{ invocation, amount, node int }
 
-// act writes a rule's choice. Where it would wait but may not, the rule decides a second time, with forced set.
-func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs.KindObservation) pick) {
+// Act implements [envs.Policy]: it writes the rule's choice. Where the rule would wait but may not, it decides a second
+// time, with forced set.
+func (c *cluster) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
-	best := decide(o)
+	best := c.rule(o)
 	if c.again(o, best) {
-		best = decide(o)
+		best = c.rule(o)
 		c.forced = false
 	}
 	c.choose(act, best)
+	return nil
 }
 
 // again reports whether a rule must decide a second time: it would wait, which the mask forbids (hold: false).

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -52,6 +53,7 @@ func (c *HASConfig) Validate() error {
 // share Down it loses slices, but keeps one. The environment chooses among the GPUs of a kind; where two functions ask
 // for the last slice of a GPU, one waits a slot.
 type HASGPU struct {
+	kept.Policy
 	world
 	config         HASConfig
 	rate, variance []float64 // x and P
@@ -70,11 +72,9 @@ func NewHAS(c HASConfig, env envs.Env) (*HASGPU, error) {
 		return nil, fmt.Errorf("has-gpu: the environment's layout.warm is %s, want %s", w.cfg.Layout.Warm, pricing.WarmShared)
 	}
 	p := &HASGPU{world: w, config: c, rate: make([]float64, w.n), variance: make([]float64, w.n)}
+	p.Policy = kept.As("has-gpu", p)
 	return p, p.Reset(0)
 }
-
-// Name implements [envs.Policy].
-func (*HASGPU) Name() string { return "has-gpu" }
 
 // Reset implements [envs.Policy].
 func (p *HASGPU) Reset(uint64) error {
@@ -147,12 +147,3 @@ func (p *HASGPU) State(c *state.Codec) {
 	saved.Finite(c, "rate", p.rate...)
 	saved.Finite(c, "variance", p.variance...)
 }
-
-// CopyFrom implements [envs.Policy].
-func (p *HASGPU) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *HASGPU) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *HASGPU) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

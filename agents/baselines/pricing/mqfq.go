@@ -3,6 +3,7 @@ package pricing
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -48,6 +49,7 @@ func (c *MQFQConfig) Validate() error { return bounds.Check(c) }
 // throttled are chosen by their tags. The chosen one gets a vGPU that hosted it last, one that hosts nothing, or the
 // one that has been idle longest, for at least the TTL.
 type MQFQ struct {
+	kept.Policy
 	world
 	config  MQFQConfig
 	start   []float64 // S of each function's next job, F where none waits
@@ -69,6 +71,7 @@ func NewMQFQ(c MQFQConfig, env envs.Env) (*MQFQ, error) {
 		return nil, err
 	}
 	p := &MQFQ{world: w, config: c, chosen: -1}
+	p.Policy = kept.As("mqfq-sticky", p)
 	for _, s := range []*[]float64{&p.start, &p.last, &p.tag} {
 		*s = make([]float64, w.n)
 	}
@@ -77,9 +80,6 @@ func NewMQFQ(c MQFQConfig, env envs.Env) (*MQFQ, error) {
 	}
 	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*MQFQ) Name() string { return "mqfq-sticky" }
 
 // Reset implements [envs.Policy].
 func (p *MQFQ) Reset(uint64) error {
@@ -235,12 +235,3 @@ func (p *MQFQ) State(c *state.Codec) {
 		c.Fail(fmt.Errorf("function %d chosen last, want -1 to %d", p.chosen, p.n-1))
 	}
 }
-
-// CopyFrom implements [envs.Policy].
-func (p *MQFQ) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *MQFQ) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *MQFQ) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

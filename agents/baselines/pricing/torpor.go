@@ -1,9 +1,11 @@
 package pricing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -35,6 +37,7 @@ func (c *TorporConfig) Validate() error { return bounds.Check(c) }
 // A vGPU holds one model, so a swap over NVLink and one over PCIe cost the same here, and the published order of GPUs
 // has no effect.
 type Torpor struct {
+	kept.Policy
 	world
 	config          TorporConfig
 	arrived, failed []float64 // in this window, by function
@@ -58,15 +61,13 @@ func NewTorpor(c TorporConfig, env envs.Env) (*Torpor, error) {
 		return nil, err
 	}
 	p := &Torpor{world: w, config: c, order: make([]int32, w.n), idle: make([]int, w.n), need: make([]int, w.n)}
+	p.Policy = kept.As("torpor", p)
 	for _, s := range []*[]float64{&p.arrived, &p.failed, &p.rrc, &p.wait, &p.sorted} {
 		*s = make([]float64, w.n)
 	}
 	p.less = p.before
 	return p, nil
 }
-
-// Name implements [envs.Policy].
-func (*Torpor) Name() string { return "torpor" }
 
 // Reset implements [envs.Policy].
 func (p *Torpor) Reset(uint64) error {
@@ -85,25 +86,13 @@ func (p *Torpor) required(n, m float64) float64 {
 // before orders functions: those at or below the threshold first, then by required count, then by how long their first
 // request has waited.
 func (p *Torpor) before(a, b int32) int {
-	highA, highB := p.rrc[a] <= p.threshold, p.rrc[b] <= p.threshold
-	switch {
-	case highA != highB:
-		if highA {
-			return -1
-		}
-		return 1
-	case p.rrc[a] != p.rrc[b]:
-		if p.rrc[a] < p.rrc[b] {
-			return -1
-		}
-		return 1
-	case p.wait[a] != p.wait[b]:
-		if p.wait[a] > p.wait[b] {
+	if high := p.rrc[a] <= p.threshold; high != (p.rrc[b] <= p.threshold) {
+		if high {
 			return -1
 		}
 		return 1
 	}
-	return int(a - b)
+	return cmp.Or(cmp.Compare(p.rrc[a], p.rrc[b]), cmp.Compare(p.wait[b], p.wait[a]), cmp.Compare(a, b))
 }
 
 // count adds a slot's arrivals and failures. At the beginning of a window the threshold becomes the median of the
@@ -207,12 +196,3 @@ func (p *Torpor) State(c *state.Codec) {
 	saved.Finite(c, "failures", p.failed...)
 	saved.Finite(c, "threshold", p.threshold)
 }
-
-// CopyFrom implements [envs.Policy].
-func (p *Torpor) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Torpor) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Torpor) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -6,6 +6,7 @@
 package random
 
 import (
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
@@ -20,6 +21,7 @@ func Default() Config { return Config{} }
 // Random draws uniformly, component by component: choices among those that the masks allow after the components
 // before, numbers between their bounds (see [envs.Space] for numbers without bounds).
 type Random struct {
+	kept.Policy
 	sampler *envs.ActionSampler
 	stream  *rng.Stream
 }
@@ -31,13 +33,12 @@ func New(_ Config, env envs.Env) (*Random, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Random{s, stream(0)}, nil
+	p := &Random{sampler: s, stream: stream(0)}
+	p.Policy = kept.As("random", p)
+	return p, nil
 }
 
 func stream(seed uint64) *rng.Stream { return rng.NewStream(seed, "random action") }
-
-// Name implements [envs.Policy].
-func (*Random) Name() string { return "random" }
 
 // Reset implements [envs.Policy].
 func (p *Random) Reset(seed uint64) error {
@@ -52,12 +53,3 @@ func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 
 // State implements [state.Stater].
 func (p *Random) State(c *state.Codec) { state.Value(c, p.stream) }
-
-// CopyFrom implements [envs.Policy].
-func (p *Random) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Random) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Random) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -3,6 +3,7 @@ package sizing
 import (
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -64,6 +65,7 @@ func (c *AquatopeConfig) Validate() error {
 // improvement, weighted with the probability that the constraint is kept, is tried. Where no draw of the posterior has
 // a feasible row, the point that is most likely to be feasible is tried.
 type Aquatope struct {
+	kept.Saved
 	bayes
 	config  AquatopeConfig
 	dropped int
@@ -75,15 +77,13 @@ func NewAquatope(c AquatopeConfig, env envs.Env) (*Aquatope, error) {
 		return nil, err
 	}
 	p := &Aquatope{config: c}
+	p.Saved = kept.Save("aquatope", p)
 	var err error
 	if p.bayes, err = newBayes("aquatope", c.SearchConfig, env); err != nil {
 		return nil, err
 	}
 	return p, p.Reset(0)
 }
-
-// Name implements [envs.Tuner].
-func (*Aquatope) Name() string { return "aquatope" }
 
 // Reset implements [envs.Tuner].
 func (p *Aquatope) Reset(seed uint64) error {
@@ -224,9 +224,3 @@ func (p *Aquatope) State(c *state.Codec) {
 	state.Value(c, &p.dropped)
 	c.Check(p.dropped >= 0 && p.dropped <= len(p.rows), "%d of %d rows dropped", p.dropped, len(p.rows))
 }
-
-// AppendBinary implements [envs.Tuner].
-func (p *Aquatope) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Tuner].
-func (p *Aquatope) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
+	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -69,6 +71,7 @@ func (c *AutoscalerConfig) Validate() error {
 // desired = ⌈replicas · metric/target⌉ where the ratio leaves the tolerance; the largest over the metrics; and at least
 // the largest desired number within the stabilisation time. CPU, memory and concurrency limits stay.
 type Autoscaler struct {
+	kept.Policy
 	world
 	config       AutoscalerConfig
 	bases        []sizing.Resources // of each function
@@ -87,11 +90,12 @@ func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
 	}
 	if c.File != "" {
 		var err error
-		if c, err = readFound[AutoscalerConfig]("autoscaler", c.File); err != nil {
+		if c, err = crossentropy.Read[AutoscalerConfig]("autoscaler", c.File); err != nil {
 			return nil, err
 		}
 	}
 	p := &Autoscaler{config: c}
+	p.Policy = kept.As("autoscaler", p)
 	var err error
 	if _, p.world, err = newWorld("autoscaler", env); err != nil {
 		return nil, err
@@ -132,9 +136,6 @@ func (p *Autoscaler) setBases() error {
 	}
 	return nil
 }
-
-// Name implements [envs.Policy].
-func (*Autoscaler) Name() string { return "autoscaler" }
 
 // Reset implements [envs.Policy].
 func (p *Autoscaler) Reset(uint64) error {
@@ -204,12 +205,3 @@ func (p *Autoscaler) State(c *state.Codec) {
 		c.Fail(fmt.Errorf("window %d of the history, want 0 to %d", p.at, p.windows-1))
 	}
 }
-
-// CopyFrom implements [envs.Policy].
-func (p *Autoscaler) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Autoscaler) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Autoscaler) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

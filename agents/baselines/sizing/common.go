@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -98,6 +99,7 @@ func (c *FixedConfig) Validate() error {
 
 // Fixed always holds one configuration. It has no state.
 type Fixed struct {
+	kept.Policy
 	world
 	config FixedConfig
 	row    []float32
@@ -109,6 +111,7 @@ func NewFixed(c FixedConfig, env envs.Env) (*Fixed, error) {
 		return nil, err
 	}
 	p := &Fixed{config: c}
+	p.Policy = kept.As("fixed", p)
 	var err error
 	if _, p.world, err = newWorld("fixed", env); err != nil {
 		return nil, err
@@ -122,12 +125,6 @@ func NewFixed(c FixedConfig, env envs.Env) (*Fixed, error) {
 	return p, nil
 }
 
-// Name implements [envs.Policy].
-func (*Fixed) Name() string { return "fixed" }
-
-// Reset implements [envs.Policy].
-func (*Fixed) Reset(uint64) error { return nil }
-
 // Act implements [envs.Policy].
 func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	for f := range p.n {
@@ -136,74 +133,54 @@ func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// State implements [state.Stater]: nothing changes.
-func (p *Fixed) State(*state.Codec) {}
-
-// CopyFrom implements [envs.Policy].
-func (p *Fixed) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Fixed) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Fixed) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
-
 // OfEach makes the constructor of a policy for one workflow that of a policy for several side by side, too: each
 // workflow then has its own.
 func OfEach[C any, P envs.Policy](build func(C, envs.Env) (P, error)) func(C, envs.Env) (envs.Policy, error) {
-	return func(c C, env envs.Env) (envs.Policy, error) {
-		m, ok := envs.As[*sizing.Many](env)
-		if !ok {
-			p, err := build(c, env)
-			if err != nil {
-				return nil, err // not p: an interface around a nil pointer would not be nil
-			}
-			return p, nil
-		}
-		s := &sidePolicy{many: m, view: sizing.NewView()}
-		for _, e := range m.Workflows() {
-			p, err := build(c, e)
-			if err != nil {
-				return nil, err
-			}
-			s.each = append(s.each, p)
-		}
-		return s, nil
-	}
+	return ofEach(build, func(p P) envs.Policy { return p }, func(m *sizing.Many, each []envs.Policy) envs.Policy {
+		s := &sidePolicy{many: m, view: sizing.NewView(), each: each}
+		s.Policy = kept.As(each[0].Name(), s)
+		return s
+	})
 }
 
 // PlansOfEach is OfEach for planners.
 func PlansOfEach[C any, P envs.Planner](build func(C, envs.Env) (P, error)) func(C, envs.Env) (envs.Planner, error) {
-	return func(c C, env envs.Env) (envs.Planner, error) {
-		m, ok := envs.As[*sizing.Many](env)
-		if !ok {
+	return ofEach(build, func(p P) envs.Planner { return p }, func(_ *sizing.Many, each []envs.Planner) envs.Planner {
+		return &sidePlanner{view: sizing.NewView(), each: each}
+	})
+}
+
+// ofEach builds one P, or one for each of several workflows, which whole makes one of; as is P as an interface.
+func ofEach[C, P, I any](build func(C, envs.Env) (P, error), as func(P) I,
+	whole func(*sizing.Many, []I) I) func(C, envs.Env) (I, error) {
+	return func(c C, env envs.Env) (none I, err error) {
+		m, several := envs.As[*sizing.Many](env)
+		if !several {
 			p, err := build(c, env)
 			if err != nil {
-				return nil, err
+				return none, err // not p: an interface around a nil pointer would not be nil
 			}
-			return p, nil
+			return as(p), nil
 		}
-		s := &sidePlanner{view: sizing.NewView()}
+		var each []I
 		for _, e := range m.Workflows() {
 			p, err := build(c, e)
 			if err != nil {
-				return nil, err
+				return none, err
 			}
-			s.each = append(s.each, p)
+			each = append(each, as(p))
 		}
-		return s, nil
+		return whole(m, each), nil
 	}
 }
 
 // sidePolicy acts in several workflows side by side by a policy of each.
 type sidePolicy struct {
+	kept.Policy
 	many *sizing.Many
 	view *sizing.View
 	each []envs.Policy
 }
-
-// Name implements [envs.Policy].
-func (s *sidePolicy) Name() string { return s.each[0].Name() }
 
 // Reset implements [envs.Policy].
 func (s *sidePolicy) Reset(seed uint64) error {
@@ -232,15 +209,6 @@ func (s *sidePolicy) State(c *state.Codec) {
 		state.Member(c, p)
 	}
 }
-
-// CopyFrom implements [envs.Policy].
-func (s *sidePolicy) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(s, src) }
-
-// AppendBinary implements [envs.Policy].
-func (s *sidePolicy) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, s.Name(), s) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (s *sidePolicy) UnmarshalBinary(b []byte) error { return state.Load(b, s.Name(), s) }
 
 // sidePlanner plans for several workflows side by side by a planner of each.
 type sidePlanner struct {

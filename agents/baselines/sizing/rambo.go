@@ -3,6 +3,7 @@ package sizing
 import (
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -55,6 +56,7 @@ func (c *RAMBOConfig) Validate() error {
 // largest expected improvement is tried. With ehvi two processes stand for latency and price, and the point is tried at
 // which the area that they dominate is expected to grow most.
 type RAMBO struct {
+	kept.Saved
 	bayes
 	config    RAMBOConfig
 	reference float64 // P, 0 until the first proposal by the model
@@ -66,15 +68,13 @@ func NewRAMBO(c RAMBOConfig, env envs.Env) (*RAMBO, error) {
 		return nil, err
 	}
 	p := &RAMBO{config: c}
+	p.Saved = kept.Save("rambo", p)
 	var err error
 	if p.bayes, err = newBayes("rambo", c.SearchConfig, env); err != nil {
 		return nil, err
 	}
 	return p, p.Reset(0)
 }
-
-// Name implements [envs.Tuner].
-func (*RAMBO) Name() string { return "rambo" }
 
 // Reset implements [envs.Tuner].
 func (p *RAMBO) Reset(seed uint64) error {
@@ -196,9 +196,3 @@ func (p *RAMBO) State(c *state.Codec) {
 	c.Check(p.reference >= 0 && p.reference <= math.MaxFloat32, "the reference price is %g, want a finite number",
 		p.reference)
 }
-
-// AppendBinary implements [envs.Tuner].
-func (p *RAMBO) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Tuner].
-func (p *RAMBO) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -2,21 +2,19 @@ package sizing
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
@@ -78,6 +76,7 @@ func (c *RuleConfig) Validate() error {
 //
 // It is what a few numbers can do that cross-entropy search finds ([RuleSpace]). It has no state.
 type Rule struct {
+	kept.Policy
 	world
 	load        float64
 	base, slope []float64 // functions × components
@@ -98,7 +97,7 @@ func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
 	switch {
 	case c.File != "":
 		from = c.File
-		c, err = readFound[RuleConfig]("rule", c.File)
+		c, err = crossentropy.Read[RuleConfig]("rule", c.File)
 	case len(c.Functions) == 0:
 		c, err = shippedRule(c.Weight, e)
 	}
@@ -106,6 +105,7 @@ func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
 		return nil, err
 	}
 	p := &Rule{world: w, load: c.Load}
+	p.Policy = kept.As("rule", p)
 	if p.seen = p.feature("load"); p.seen < 0 {
 		return nil, fmt.Errorf("%s shows no load", p.spec.ID)
 	}
@@ -144,12 +144,6 @@ func (p *Rule) fill(functions []FunctionRule, from string) error {
 	return nil
 }
 
-// Name implements [envs.Policy].
-func (*Rule) Name() string { return "rule" }
-
-// Reset implements [envs.Policy].
-func (*Rule) Reset(uint64) error { return nil }
-
 // furthest bounds how far a load may be from that of the rule, as a factor: a window without requests is not 0 times as
 // heavy.
 const furthest = 32
@@ -170,51 +164,11 @@ func (p *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// State implements [state.Stater]: nothing changes.
-func (*Rule) State(*state.Codec) {}
-
-// CopyFrom implements [envs.Policy].
-func (p *Rule) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
-
-// AppendBinary implements [envs.Policy].
-func (p *Rule) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *Rule) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
-
 // rules holds numbers that stoker search rule found, named by environment, workflow and the worth of a kept window:
 // v3-parallel-2.json. docs/agents/sizing-baselines.md has the commands.
 //
 //go:embed rules/*.json
 var rules embed.FS
-
-// parseFound reads the configuration of a rival from what stoker search wrote; name is for errors.
-func parseFound[C any](rival, name string, b []byte) (c C, err error) {
-	var f struct {
-		Rival  string `json:"rival"`
-		Config C      `json:"config"`
-	}
-	if err := json.Unmarshal(b, &f); err != nil {
-		return c, fmt.Errorf("%s: file %s: %w, want one that stoker search %s wrote", rival, name, err, rival)
-	}
-	if f.Rival != rival {
-		return c, fmt.Errorf("%s: file %s is of rival %q, want one that stoker search %s wrote", rival, name, f.Rival, rival)
-	}
-	if v, ok := any(&f.Config).(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return c, fmt.Errorf("%s: file %s: config.%w", rival, name, err)
-		}
-	}
-	return f.Config, nil
-}
-
-func readFound[C any](rival, file string) (c C, err error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return c, fmt.Errorf("%s: file: %w", rival, err)
-	}
-	return parseFound[C](rival, file, b)
-}
 
 // shippedRule returns the numbers for an environment's workflow whose worth of a kept window is nearest to weight, in
 // ratio.
@@ -252,7 +206,7 @@ func shippedRule(weight float64, e *sizing.Env) (RuleConfig, error) {
 	if err != nil {
 		return RuleConfig{}, err
 	}
-	return parseFound[RuleConfig]("rule", best, b)
+	return crossentropy.Parse[RuleConfig]("rule", best, b)
 }
 
 // components names what is decided, as the spec does.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -125,6 +126,7 @@ func (c *RandomSearchConfig) Validate() error {
 // cheapest of those that kept the QoS. Where none kept it, it holds the one with the largest share of successes, the
 // cheapest of several, because it must run something.
 type RandomSearch struct {
+	kept.Saved
 	trials
 	config RandomSearchConfig
 	stream *rng.Stream
@@ -136,15 +138,13 @@ func NewRandomSearch(c RandomSearchConfig, env envs.Env) (*RandomSearch, error) 
 		return nil, err
 	}
 	p := &RandomSearch{config: c}
+	p.Saved = kept.Save("random-search", p)
 	var err error
 	if p.trials, err = newTrials("random-search", c.Windows, env); err != nil {
 		return nil, err
 	}
 	return p, p.Reset(0)
 }
-
-// Name implements [envs.Tuner].
-func (*RandomSearch) Name() string { return "random-search" }
 
 // Reset implements [envs.Tuner].
 func (p *RandomSearch) Reset(seed uint64) error {
@@ -176,12 +176,6 @@ func (p *RandomSearch) State(c *state.Codec) {
 	state.Value(c, p.stream)
 	p.trials.State(c)
 }
-
-// AppendBinary implements [envs.Tuner].
-func (p *RandomSearch) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
-
-// UnmarshalBinary implements [envs.Tuner].
-func (p *RandomSearch) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
 
 // SearchConfig is the budget and the space of a search by Gaussian processes.
 type SearchConfig struct {

@@ -31,7 +31,7 @@ func DefaultDP() DPConfig { return DPConfig{Miss: 1, Bins: 1024} }
 // It plans chains only: elsewhere the state would be the times of all steps that run.
 type DP struct {
 	config DPConfig
-	tables map[dpKey]*policyTable
+	tables tables[dpKey, *policyTable]
 	*policyTable
 	slo float64
 }
@@ -55,17 +55,17 @@ func NewDP(c DPConfig) (*DP, error) {
 	if err := bounds.Check(&c); err != nil {
 		return nil, err
 	}
-	return &DP{config: c}, nil
+	d := &DP{config: c}
+	d.tables.make = d.solve
+	return d, nil
 }
 
 // Suits says why a workflow cannot be planned.
 func (*DP) Suits(m *steps.Model) error {
 	g := newGraph(m.Flow)
-	for v := range g.next {
-		if len(g.next[v]) > 1 || len(g.prev[v]) > 1 {
-			return fmt.Errorf("dp: workflow %q is no chain: at step %q paths part or meet; want a chain, or replan for "+
-				"other graphs", m.Flow.Name(), m.Flow.NodeName(v))
-		}
+	if v := g.fork(); v >= 0 {
+		return fmt.Errorf("dp: workflow %q is no chain: at step %q paths part or meet; want a chain, or replan for other graphs",
+			m.Flow.Name(), m.Flow.NodeName(v))
 	}
 	return nil
 }
@@ -79,15 +79,7 @@ func (d *DP) Begin(m *steps.Model, slo, miss float64) {
 	}
 	k := dpKey{m, horizon, float64(miss * d.config.Miss)}
 	d.slo = slo
-	t, ok := d.tables[k]
-	if !ok {
-		if d.tables == nil || len(d.tables) >= mostTables {
-			d.tables = make(map[dpKey]*policyTable, mostTables)
-		}
-		t = d.solve(k)
-		d.tables[k] = t
-	}
-	d.policyTable = t
+	d.policyTable = d.tables.of(k)
 }
 
 // Decide implements [steps.Decider].

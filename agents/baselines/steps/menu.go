@@ -3,6 +3,7 @@ package steps
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/stoker-rl/stoker/envs/steps"
 )
@@ -69,29 +70,28 @@ func newMenu(m *steps.Model, step int, p Parallelism, quantile float64) menu {
 
 // staircase sorts options by time and drops those that are no cheaper than a faster one.
 func staircase(all []choice) menu {
-	slices.SortStableFunc(all, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.seconds, b.seconds), cmp.Compare(a.option.USD, b.option.USD))
+	return undominated(all, func(c *choice) (seconds, usd float64) { return c.seconds, c.option.USD })
+}
+
+// undominated sorts what has a time and a price by time and drops what is no cheaper than something faster. It changes all.
+func undominated[T any](all []T, of func(*T) (seconds, usd float64)) []T {
+	slices.SortStableFunc(all, func(a, b T) int {
+		s, usd := of(&a)
+		t, other := of(&b)
+		return cmp.Or(cmp.Compare(s, t), cmp.Compare(usd, other))
 	})
-	var out menu
-	for _, c := range all {
-		if len(out) == 0 || c.option.USD < out[len(out)-1].option.USD {
-			out = append(out, c)
+	out, least := all[:0], 0.0
+	for _, x := range all {
+		if _, usd := of(&x); len(out) == 0 || usd < least {
+			out, least = append(out, x), usd
 		}
 	}
-	return out
+	return slices.Clip(out)
 }
 
 // below returns the place of the cheapest option of less than so many seconds, -1 where there is none.
 func (l menu) below(seconds float64) int {
-	lo, hi := 0, len(l)
-	for lo < hi {
-		if mid := (lo + hi) / 2; l[mid].seconds < seconds {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo - 1
+	return sort.Search(len(l), func(i int) bool { return l[i].seconds >= seconds }) - 1
 }
 
 // within returns the cheapest option of less than so many seconds, the fastest where there is none.
@@ -171,24 +171,24 @@ func (l menu) warmed(p *steps.Platform, at *steps.Moment, step int, seconds floa
 	return best
 }
 
-// tables keeps what a decider worked out for workflows, for as long as there are few of them: what is worked out follows
-// from the workflow alone, so nothing depends on what is kept.
-type tables[T any] struct {
-	make func(*steps.Model) T
-	kept map[*steps.Model]T
+// tables keeps what a decider worked out, such as for workflows, for as long as there are few of them: what is worked out
+// follows from the key alone, so nothing depends on what is kept.
+type tables[K comparable, T any] struct {
+	make func(K) T
+	kept map[K]T
 }
 
 // mostTables bounds the workflows that are kept.
 const mostTables = 128
 
-func (t *tables[T]) of(m *steps.Model) T {
-	if x, ok := t.kept[m]; ok {
+func (t *tables[K, T]) of(key K) T {
+	if x, ok := t.kept[key]; ok {
 		return x
 	}
 	if t.kept == nil || len(t.kept) >= mostTables {
-		t.kept = make(map[*steps.Model]T, mostTables)
+		t.kept = make(map[K]T, mostTables)
 	}
-	x := t.make(m)
-	t.kept[m] = x
+	x := t.make(key)
+	t.kept[key] = x
 	return x
 }

@@ -43,7 +43,7 @@ func NewOrion(c OrionConfig) (steps.Decider, error) {
 
 type orion struct {
 	config OrionConfig
-	tables tables[*drawn]
+	tables tables[*steps.Model, *drawn]
 	// Scratch.
 	place       []int
 	after, ends []float64

@@ -1,9 +1,9 @@
 package steps
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/steps"
@@ -38,7 +38,7 @@ func DefaultReplan() ReplanConfig { return ReplanConfig{Quantile: 0.9, Risk: Poo
 // Where nothing keeps the limit, the fastest plan is followed, and once the limit has passed, the cheapest.
 type Replan struct {
 	config ReplanConfig
-	tables tables[*fronts]
+	tables tables[*steps.Model, *fronts]
 	*fronts
 	model  *steps.Model
 	slo    float64
@@ -76,7 +76,7 @@ func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
 			points[v] = append(points[v], p)
 		}
 	}
-	if !f.chain() {
+	if f.fork() >= 0 {
 		f.family = newFamily(m, f.graph, f.menus, points)
 		return f
 	}
@@ -297,6 +297,9 @@ type point struct {
 // rest is the predicted quantile of the plan's time.
 func (p *point) rest() float64 { return p.seconds + root(p.spread) }
 
+// both are the seconds and the price.
+func (p *point) both() (seconds, usd float64) { return p.seconds, p.usd }
+
 // root and square keep the sign: a low quantile is below the mean.
 func root(x float64) float64   { return math.Copysign(math.Sqrt(math.Abs(x)), x) }
 func square(x float64) float64 { return float64(x * math.Abs(x)) }
@@ -308,7 +311,7 @@ const grain = 52 - 9
 // suffix returns the front of a step's points followed by a plan of the front behind it.
 func suffix(step, behind []point) []point {
 	if len(behind) == 0 {
-		return undominated(slices.Clone(step))
+		return undominated(slices.Clone(step), (*point).both)
 	}
 	low := step[0].seconds + behind[0].seconds
 	high := step[len(step)-1].seconds + behind[len(behind)-1].seconds
@@ -338,20 +341,6 @@ func suffix(step, behind []point) []point {
 	return slices.Clip(out)
 }
 
-// undominated sorts points by time and drops those that are no cheaper than a faster one.
-func undominated(all []point) []point {
-	slices.SortStableFunc(all, func(a, b point) int {
-		return cmp.Or(cmp.Compare(a.seconds, b.seconds), cmp.Compare(a.usd, b.usd))
-	})
-	out := all[:0]
-	for _, p := range all {
-		if len(out) == 0 || p.usd < out[len(out)-1].usd {
-			out = append(out, p)
-		}
-	}
-	return slices.Clip(out)
-}
-
 // reading is a front as it is read: by the predicted quantile of the time that is left.
 type reading struct {
 	rest  []float64 // ascending
@@ -364,7 +353,7 @@ func newReading(front []point) reading {
 	for i := range all {
 		all[i].seconds = all[i].rest()
 	}
-	all = undominated(all)
+	all = undominated(all, (*point).both)
 	r := reading{make([]float64, len(all)), make([]int32, len(all))}
 	for i, p := range all {
 		r.rest[i], r.first[i] = p.seconds, p.first
@@ -374,16 +363,9 @@ func newReading(front []point) reading {
 
 // at returns the first step's option of the cheapest plan that takes at most so many seconds, -1 where there is none.
 func (r *reading) at(left float64) int {
-	lo, hi := 0, len(r.rest)
-	for lo < hi {
-		if mid := (lo + hi) / 2; r.rest[mid] <= left {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 {
+	n := sort.Search(len(r.rest), func(i int) bool { return r.rest[i] > left })
+	if n == 0 {
 		return -1
 	}
-	return int(r.first[lo-1])
+	return int(r.first[n-1])
 }

@@ -34,14 +34,14 @@ func newGraph(w *workflow.Workflow) graph {
 	return g
 }
 
-// chain reports whether each step has at most one step before and one after it.
-func (g *graph) chain() bool {
+// fork is the first step at which paths part or meet, -1 in a chain.
+func (g *graph) fork() int {
 	for i := range g.next {
 		if len(g.next[i]) > 1 || len(g.prev[i]) > 1 {
-			return false
+			return i
 		}
 	}
-	return true
+	return -1
 }
 
 // after writes for each step the time of the longest path from its start to the end, and returns the longest one.
@@ -216,7 +216,7 @@ func NewOracle(c OracleConfig) (steps.Decider, error) {
 	if err := bounds.Check(&c); err != nil {
 		return nil, err
 	}
-	fronts := tables[*plans]{make: func(m *steps.Model) *plans { return newPlans(m, menusAt(m, c.Quantile), 1e-3) }}
+	fronts := tables[*steps.Model, *plans]{make: func(m *steps.Model) *plans { return newPlans(m, menusAt(m, c.Quantile), 1e-3) }}
 	return &static{plan: func(m *steps.Model, slo float64, choice []int) {
 		t := fronts.of(m)
 		p, ok := t.cheapest(slo)

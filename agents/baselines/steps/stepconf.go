@@ -71,7 +71,7 @@ func (c *StepConfConfig) parallelism() Parallelism { return Parallelism{c.Instan
 // A decision takes O(|V| + |E| + log |Θ|): most cost-effective configurations and times are kept for each workflow.
 type StepConf struct {
 	config StepConfConfig
-	tables tables[*critical]
+	tables tables[*steps.Model, *critical]
 	*critical
 	slo float64
 	// The global cache: of each step the sub-graph that it is in, the time by which that ends, and (where joins are read as

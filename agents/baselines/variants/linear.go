@@ -1,14 +1,12 @@
 package variants
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/variants"
 )
 
@@ -29,7 +27,10 @@ var found = map[string]float64{"objective": -1, "edge": -1}
 
 // Linear chooses the legal option with the largest weighted sum of its features: what a few numbers can do that
 // cross-entropy search finds ([LinearSpace]). It has no state.
-type Linear struct{ weights []float64 }
+type Linear struct {
+	kept.Policy
+	weights []float64
+}
 
 // NewLinear returns a policy for environments such as env.
 func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
@@ -44,9 +45,11 @@ func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
 	case c.File != "" && len(c.Weights) > 0:
 		return nil, bounds.Errorf("weights", "has %d numbers beside a file, want one of both", len(c.Weights))
 	case c.File != "":
-		if c.Weights, err = readWeights(c.File); err != nil {
+		read, err := crossentropy.Read[LinearConfig]("linear", c.File)
+		if err != nil {
 			return nil, err
 		}
+		c.Weights = read.Weights
 	case len(c.Weights) == 0:
 		for _, f := range names {
 			c.Weights = append(c.Weights, found[f])
@@ -55,27 +58,9 @@ func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
 	if len(c.Weights) != len(names) {
 		return nil, bounds.Errorf("weights", "has %d numbers, want %d: %v", len(c.Weights), len(names), names)
 	}
-	return &Linear{c.Weights}, nil
-}
-
-// readWeights reads the weights that stoker search linear wrote.
-func readWeights(file string) ([]float64, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("linear: file: %w", err)
-	}
-	var f struct {
-		Rival  string       `json:"rival"`
-		Config LinearConfig `json:"config"`
-	}
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("linear: file %s: %w, want one that stoker search linear wrote", file, err)
-	}
-	if f.Rival != "linear" || len(f.Config.Weights) == 0 {
-		return nil, fmt.Errorf("linear: file %s is of rival %q with %d weights, want one that stoker search linear wrote", file,
-			f.Rival, len(f.Config.Weights))
-	}
-	return f.Config.Weights, nil
+	l := &Linear{weights: c.Weights}
+	l.Policy = kept.As("linear", l)
+	return l, nil
 }
 
 // offered lists the features of an option.
@@ -107,12 +92,6 @@ func LinearSpace(c LinearConfig, env envs.Env) (*crossentropy.Space, error) {
 	return s, nil
 }
 
-// Name implements [envs.Policy].
-func (*Linear) Name() string { return "linear" }
-
-// Reset implements [envs.Policy].
-func (*Linear) Reset(uint64) error { return nil }
-
 // Act implements [envs.Policy].
 func (l *Linear) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	k := &obs.Kinds[0]
@@ -139,15 +118,3 @@ func (l *Linear) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	act.Kinds[0][0] = float32(best)
 	return nil
 }
-
-// State implements [state.Stater].
-func (*Linear) State(*state.Codec) {}
-
-// CopyFrom implements [envs.Policy].
-func (l *Linear) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(l, src) }
-
-// AppendBinary implements [envs.Policy].
-func (l *Linear) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, l.Name(), l) }
-
-// UnmarshalBinary implements [envs.Policy].
-func (l *Linear) UnmarshalBinary(b []byte) error { return state.Load(b, l.Name(), l) }

@@ -11,6 +11,29 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
+// Named makes a learner by build; its errors begin with the learner's name.
+func Named[C, L any](name string, build func(C, agents.Context) (*L, error), c C, ctx agents.Context) (*L, error) {
+	l, err := build(c, ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return l, nil
+}
+
+// Learner is [Named] for a learner of its own: the configuration and the context must be right before it is built.
+func Learner[C interface{ Validate() error }, L any](name string, build func(C, agents.Context) (*L, error), c C,
+	ctx agents.Context) (*L, error) {
+	return Named(name, func(c C, ctx agents.Context) (*L, error) {
+		if err := c.Validate(); err != nil {
+			return nil, err
+		}
+		if err := Context(&ctx); err != nil {
+			return nil, err
+		}
+		return build(c, ctx)
+	}, c, ctx)
+}
+
 // Context says what no learner whose state is saved as float32 can be made for: no copies of the environment, or an
 // engine of another precision.
 func Context(ctx *agents.Context) error {
@@ -43,5 +66,10 @@ func Vector(s *envs.Spec) (*envs.Kind, error) {
 	return k, nil
 }
 
-// NotFinite is [envs.NotFinite], for what networks give.
-func NotFinite(x []float32) int { return envs.NotFinite(x) }
+// Finite refuses what a network gives where it is not finite; what is each number: a choice's score, or a component.
+func Finite(what string, y []float32) error {
+	if i := envs.NotFinite(y); i >= 0 {
+		return fmt.Errorf("the network gives %g for %s %d: training has diverged; a smaller rate, or clip, help", y[i], what, i)
+	}
+	return nil
+}

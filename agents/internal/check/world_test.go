@@ -30,17 +30,17 @@ func TestKinds(t *testing.T) {
 
 // Wherever the number stands that is not finite, it is named.
 func TestNotFinite(t *testing.T) {
-	if i := NotFinite([]float32{math.MaxFloat32, math.MaxFloat32, -1, -math.MaxFloat32}); i != -1 {
+	if i := envs.NotFinite([]float32{math.MaxFloat32, math.MaxFloat32, -1, -math.MaxFloat32}); i != -1 {
 		t.Errorf("huge numbers: %d", i)
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for n := range 19 {
 			x := make([]float32, 19)
-			if i := NotFinite(x); i != -1 {
+			if i := envs.NotFinite(x); i != -1 {
 				t.Fatalf("zeros: %d", i)
 			}
 			x[n] = float32(bad)
-			if i := NotFinite(x); i != n {
+			if i := envs.NotFinite(x); i != n {
 				t.Errorf("%g at %d is found at %d", bad, n, i)
 			}
 		}

@@ -1,6 +1,6 @@
-// Package learning holds the small pieces that every update rule needs: the discount of a step ([Discount]), a linear
-// schedule ([Linear]), copying parameters to the network that acts ([CopyParams]), and reading sums that an engine has
-// added up ([TakeMean]).
+// Package learning holds the pieces that every update rule needs: networks, optimisers, passes and losses on an engine
+// ([Builder]), the discount of a step ([Discount]), a linear schedule ([Linear]), a step of an optimiser ([Step]),
+// copying parameters to the network that acts ([CopyParams]), and reading sums that an engine has added up ([TakeMean]).
 //
 // Not here: update rules (agents/dqn, agents/maddpg, agents/reinforce), and networks over choices or graphs
 // (agents/choice, agents/graphs).
@@ -52,6 +52,25 @@ func CopyParams(train nets.Engine, from parameters, act nets.Engine, to paramete
 		return fmt.Errorf("copying the weights to act with: %w", err)
 	}
 	return nil
+}
+
+// Step takes the optimiser's step along the present gradient, and returns the gradient's norm before clipping, the mean
+// over agents.
+func Step(o nets.Optimizer) float64 {
+	o.Advance()
+	o.Step()
+	return Norm(o, make([]float32, nets.Size(o.Norms())))
+}
+
+// Norm is the norm of the gradient of an optimiser's last step before clipping, the mean over agents. buf has a number
+// for each.
+func Norm(o nets.Optimizer, buf []float32) float64 {
+	o.Norms().Get(buf)
+	var sum float64
+	for _, x := range buf {
+		sum += float64(x)
+	}
+	return sum / float64(len(buf))
 }
 
 // TakeMean returns the mean of a tensor's numbers, each a sum over n updates, per update, and sets them to 0.

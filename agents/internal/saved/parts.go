@@ -47,6 +47,12 @@ func (p *Parts) Adam(name string, o nets.Optimizer) {
 	p.adams[name] = o
 }
 
+// Net adds a network that learns: its weights, and its optimiser as [Parts.Adam] does.
+func (p *Parts) Net(name string, n interface{ Params() nets.Tensor }, o nets.Optimizer) {
+	p.Weights[name] = n.Params()
+	p.Adam(name, o)
+}
+
 // Save writes all parts to s.
 func (p *Parts) Save(s *agents.State) error {
 	for name, t := range p.Weights {
@@ -177,6 +183,7 @@ func updates(adam string) string { return adam + "_updates" }
 type Inside interface {
 	Save(s *agents.State) error
 	Load(s *agents.State) error
+	Adopt(s *agents.State) error
 }
 
 // SaveBeside writes a learner, and the parts that the one around it has beside it.
@@ -186,14 +193,24 @@ func SaveBeside(inside Inside, p *Parts, s *agents.State) error {
 
 // LoadBeside restores what [SaveBeside] wrote. Where it fails nothing has changed.
 func LoadBeside(inside Inside, p *Parts, s *agents.State) error {
+	return p.beside(func() error { return p.Load(s) }, func() error { return inside.Load(s) })
+}
+
+// AdoptBeside is [Parts.Adopt] for both. Where it fails nothing has changed.
+func AdoptBeside(inside Inside, p *Parts, s *agents.State, blobs ...string) error {
+	return p.beside(func() error { return p.Adopt(s, blobs...) }, func() error { return inside.Adopt(s) })
+}
+
+// beside does what changes the parts, then what changes the learner inside; where the second fails the first is undone.
+func (p *Parts) beside(own, inside func() error) error {
 	before := agents.NewState()
 	if err := p.Save(before); err != nil {
 		return err
 	}
-	if err := p.Load(s); err != nil {
+	if err := own(); err != nil {
 		return err
 	}
-	if err := inside.Load(s); err != nil {
+	if err := inside(); err != nil {
 		return errors.Join(err, p.Load(before))
 	}
 	return nil

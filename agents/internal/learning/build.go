@@ -1,6 +1,9 @@
-package offpolicy
+package learning
 
-import "github.com/stoker-rl/stoker/nets"
+import (
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
 
 // Pass is a network with buffers for one forward and backward pass of a minibatch. It reuses the list of inputs, so
 // that a call does not allocate.
@@ -9,6 +12,9 @@ type Pass struct {
 	Work nets.Work
 	in   [4]nets.Tensor
 }
+
+// NewPass returns buffers for rows at a time.
+func NewPass(n nets.Net, rows int) Pass { return Pass{Net: n, Work: n.NewWork(rows)} }
 
 // Forward runs the network on its inputs.
 func (p *Pass) Forward(in ...nets.Tensor) nets.Tensor {
@@ -55,6 +61,24 @@ func (b *Builder) Net(a nets.Arch) nets.Net {
 	return n
 }
 
+// Drawn builds a network with initial weights that follow from key.
+func (b *Builder) Drawn(a nets.Arch, key rng.Key) nets.Net {
+	n := b.Net(a)
+	if b.Err == nil {
+		n.Params().Set(nets.InitialParams(a, key))
+	}
+	return n
+}
+
+// Copied builds a network that begins with the weights of another, such as a target network.
+func (b *Builder) Copied(a nets.Arch, from nets.Net) nets.Net {
+	n := b.Net(a)
+	if b.Err == nil {
+		b.Engine.Copy(n.Params(), from.Params())
+	}
+	return n
+}
+
 // Adam builds the optimiser of a network.
 func (b *Builder) Adam(n nets.Net, c nets.Adam) nets.Optimizer {
 	if b.Err != nil {
@@ -70,7 +94,7 @@ func (b *Builder) Pass(n nets.Net) Pass {
 	if b.Err != nil {
 		return Pass{}
 	}
-	return Pass{Net: n, Work: n.NewWork(b.Batch)}
+	return NewPass(n, b.Batch)
 }
 
 // Loss makes the value of a loss.
