@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -174,14 +173,8 @@ func (c *Choice) Settings() (Settings, error) {
 	x := c.Experiment
 	eval := x.Eval
 	eval.Rivals = nil // each is listed as a policy
-	text, err := json.Marshal(map[string]any{"env": x.Env.Config, "workload": x.Workload, "wrappers": x.Wrappers, "eval": eval})
+	m, err := configKeys(map[string]any{"env": x.Env.Config, "workload": x.Workload, "wrappers": x.Wrappers, "eval": eval})
 	if err != nil {
-		return nil, err
-	}
-	var m map[string]any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
 	out := Settings{}

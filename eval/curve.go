@@ -175,10 +175,10 @@ func curveRows(curves []Curve) [][]string {
 }
 
 // curve draws the learning curve from its CSV.
-func (p *painter) curve() ([]string, error) {
-	t, err := report.ReadFile(p.dir, curveFile)
-	if t == nil || len(t.Rows) == 0 {
-		return nil, err
+func (p *painter) curve() {
+	t := p.read(curveFile)
+	if t == nil {
+		return
 	}
 	var curves []Curve
 	for _, r := range t.Rows {
@@ -200,7 +200,7 @@ func (p *painter) curve() ([]string, error) {
 	f.Under = p.s.Env
 	f.Title = "Learning curve: " + ofWhat(curves[0].Metric)
 	curveLevels(f, p.s.Plots.Levels, curves[0].Metric, p.s.metricUnit(curves[0].Metric))
-	return p.finish(f, curveName)
+	p.finish(f, curveName)
 }
 
 // ofWhat says of which episodes a curve is: the tables' are others, so that its last point is not their number.

@@ -11,7 +11,6 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/pareto"
-	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -184,18 +183,14 @@ const (
 )
 
 // frontier draws every method's points and the line between them.
-func (p *painter) frontier() ([]string, error) {
+func (p *painter) frontier() {
 	if p.s.Frontier == nil {
-		return nil, nil
+		return
 	}
 	points, levels := p.s.Frontier.Rows()
-	if err := report.WriteFile(p.dir, frontierPointsFile, points); err != nil {
-		return nil, err
-	}
-	if err := report.WriteFile(p.dir, frontierLevelsFile, levels); err != nil {
-		return nil, err
-	}
-	return p.finish(p.s.Frontier.Figure(p.methodStyle), frontierName)
+	p.data(frontierName+"_points", points)
+	p.data(frontierName+"_levels", levels)
+	p.finish(p.s.Frontier.Figure(p.methodStyle), frontierName)
 }
 
 // methodStyle is the look of a method: that of its first policy in every other figure, and of a bound for an oracle.

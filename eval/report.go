@@ -271,19 +271,13 @@ func (s *Summary) settings() ([]reportSetting, error) {
 		if c.value == nil {
 			continue
 		}
-		raw, err := json.Marshal(c.value)
+		sorted, err := configKeys(c.value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
-		}
-		var sorted any
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if err := d.Decode(&sorted); err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
 		}
 		text, err := json.MarshalIndent(sorted, "", "  ")
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
+			return nil, err
 		}
 		out = append(out, reportSetting{c.name, string(text)})
 	}

@@ -79,13 +79,15 @@ func (s *Summary) verdictsAgainst(a, b string) map[string][]string {
 }
 
 func (s *Summary) conclusion(a, b string) string {
-	by := s.verdictsAgainst(a, b)
+	return ByVerdict(s.verdictsAgainst(a, b), "better by ", "worse by ", "undecided: ", "infeasible: ")
+}
+
+// ByVerdict words what has each verdict: better, worse, undecided and infeasible, as far as there are words for them.
+func ByVerdict(by map[string][]string, words ...string) string {
 	var parts []string
-	for _, v := range []struct{ verdict, words string }{
-		{Better, "better by "}, {Worse, "worse by "}, {Undecided, "undecided: "}, {Infeasible, "infeasible: "},
-	} {
-		if len(by[v.verdict]) > 0 {
-			parts = append(parts, v.words+strings.Join(by[v.verdict], ", "))
+	for i, text := range words {
+		if list := by[[]string{Better, Worse, Undecided, Infeasible}[i]]; len(list) > 0 {
+			parts = append(parts, text+strings.Join(list, ", "))
 		}
 	}
 	return strings.Join(parts, "; ")

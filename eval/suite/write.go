@@ -223,15 +223,8 @@ func (res *Result) verdictLines() [][]string {
 			}
 			by[c.Verdict] = append(by[c.Verdict], c.B)
 		}
-		var parts []string
-		for _, v := range []struct{ verdict, words string }{
-			{eval.Better, "better than "}, {eval.Worse, "worse than "}, {eval.Undecided, "undecided against "},
-		} {
-			if len(by[v.verdict]) > 0 {
-				parts = append(parts, v.words+strings.Join(by[v.verdict], ", "))
-			}
-		}
-		out = append(out, []string{first.Setting, first.Metric, first.A + " is " + strings.Join(parts, "; ")})
+		out = append(out, []string{first.Setting, first.Metric,
+			first.A + " is " + eval.ByVerdict(by, "better than ", "worse than ", "undecided against ")})
 	}
 	return out
 }

@@ -23,10 +23,11 @@ func Suite() suite.Suite {
 
 // size says how much is played.
 type size struct {
-	per   int       // problems of an application, for each seed
-	sweep int       // seeds over which the weight is varied and tails are measured
-	swept []float64 // the weights
-	tails []int     // applications whose tails are measured
+	per    int       // problems of an application, for each seed
+	sweep  int       // seeds over which the weight is varied and tails are measured
+	swept  []float64 // the weights
+	tails  []int     // applications whose tails are measured
+	models []*variants.Model
 }
 
 // evidence is what the claims are measured from.
@@ -45,34 +46,23 @@ func run(ctx context.Context, o suite.Options, r *suite.Report) error {
 	return play(ctx, &o, r, s)
 }
 
-func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error {
-	models, err := presets()
-	if err != nil {
+func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err error) {
+	if s.models, err = presets(); err != nil {
 		return err
 	}
 	e := &evidence{r: r}
-	// First, so that a file that is missing is known before anything is played.
-	if e.data, err = published(ctx, o); err != nil {
-		return err
-	}
-	if e.fig55, err = problemsOf(ctx, o, models, s.per); err != nil {
-		return err
-	}
-	e.fig55.report(r)
-	w, err := weights(ctx, o, models, s)
+	var w *sweep
+	var t *tails
+	err = suite.InTurn(ctx, o, r,
+		suite.Stage(&e.data, published), // first, so that a file that is missing is known before anything is played
+		suite.Stage(&e.fig55, s.problems, (*fig55).report),
+		suite.Stage(&w, s.weights, (*sweep).report),
+		suite.Stage(&e.fig56, s.tradeoffs, (*fig56).report),
+		suite.Stage(&t, s.onTails, (*tails).report),
+	)
 	if err != nil {
 		return err
 	}
-	w.report(r)
-	if e.fig56, err = tradeoffs(ctx, o, models); err != nil {
-		return err
-	}
-	e.fig56.report(r)
-	t, err := onTails(ctx, o, models, s)
-	if err != nil {
-		return err
-	}
-	t.report(r)
 	e.data.report(r)
 	r.Note("app3 has the published graph, sizes, formula and five of nine laws; the other applications are this project's. " +
 		"Their seconds and USD stand beside the paper's only to show the size of things")

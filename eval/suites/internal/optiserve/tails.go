@@ -60,11 +60,11 @@ func tailLoads(o *suite.Options) ([]tailLoad, error) {
 var planners = []string{"exact on means", "PRCP, corrected, on means", "exact on the model's p95", "exact on means, margin measured"}
 
 // onTails plans for some applications and measures the plans.
-func onTails(ctx context.Context, o *suite.Options, all []*variants.Model, s size) (*tails, error) {
+func (s size) onTails(ctx context.Context, o *suite.Options) (*tails, error) {
 	t := &tails{plans: planners, seeds: min(s.sweep, len(o.Seeds))}
 	var models []*variants.Model
 	for _, i := range s.tails {
-		models = append(models, all[i])
+		models = append(models, s.models[i])
 	}
 	var err error
 	if t.loads, err = tailLoads(o); err != nil {

@@ -27,13 +27,13 @@ type sweep struct {
 }
 
 // weights judges BCR_max over the weight of eq. 4.7 and families of laws, on tight problems.
-func weights(ctx context.Context, o *suite.Options, models []*variants.Model, s size) (*sweep, error) {
+func (s size) weights(ctx context.Context, o *suite.Options) (*sweep, error) {
 	seeds := min(s.sweep, len(o.Seeds))
 	w := &sweep{swept: s.swept, near: report.NewCube[float64](seeds, report.Axis{Name: "family", Len: len(families)},
 		report.Axis{Name: "terms", Len: 2}, report.Axis{Name: "weight", Len: len(s.swept)})}
 	var byFamily [3][]*variants.Model
 	for i, family := range families {
-		for _, m := range models {
+		for _, m := range s.models {
 			other, err := inFamily(m, family)
 			if err != nil {
 				return nil, err

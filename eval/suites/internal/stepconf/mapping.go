@@ -47,7 +47,8 @@ func lab(s steps.StepConfig, together int) (*steps.Model, error) {
 		Steps: []steps.StepConfig{s}}.Compile()
 }
 
-func measureMapping(ctx context.Context, o *suite.Options, runs int) (*mapped, error) {
+func (s size) mapping(ctx context.Context, o *suite.Options) (*mapped, error) {
+	runs := s.runs
 	of := report.Axis{Name: "instances", Len: len(instances)}
 	g := &mapped{
 		fig3: report.NewCube[float64](len(o.Seeds), report.Axis{Name: "limit", Len: len(limits)},

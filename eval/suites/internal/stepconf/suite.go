@@ -40,48 +40,25 @@ type evidence struct {
 }
 
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
-	s := size{runs: 20, requests: 20, worlds: worlds}
-	return play(ctx, &o, r, s)
+	return play(ctx, &o, r, size{runs: 20, requests: 20, worlds: worlds})
 }
 
-func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err error) {
+func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error {
 	e := &evidence{r: r}
-	// First, so that a file that is missing is known before anything is played.
-	if e.data, err = measuredFunctions(ctx, o); err != nil {
+	err := suite.InTurn(ctx, o, r,
+		suite.Stage(&e.data, measuredFunctions), // first, so that a file that is missing is known before anything is played
+		suite.Stage(&e.mapped, s.mapping, (*mapped).report),
+		suite.Stage(&e.laws, measureLaws, (*laws).report),
+		suite.Stage(&e.fits, fitLaws, (*fits).report, func(_ *fits, r *suite.Report) { e.data.report(r) }),
+		suite.Stage(&e.whole, estimateSteps, (*estimated).report),
+		suite.Stage(&e.sweep, s.play, (*sweep).reportLimits, (*sweep).reportGains, (*sweep).reportParallelism,
+			(*sweep).reportBreakdown),
+		suite.Stage(&e.planned, planOffline, (*planned).report),
+		suite.Stage(&e.warmed, s.prewarming, (*warmed).report),
+	)
+	if err != nil {
 		return err
 	}
-	if e.mapped, err = measureMapping(ctx, o, s.runs); err != nil {
-		return err
-	}
-	e.mapped.report(r)
-	if e.laws, err = measureLaws(ctx, o); err != nil {
-		return err
-	}
-	e.laws.report(r)
-	if e.fits, err = fitLaws(ctx, o); err != nil {
-		return err
-	}
-	e.fits.report(r)
-	e.data.report(r)
-	if e.whole, err = estimateSteps(ctx, o); err != nil {
-		return err
-	}
-	e.whole.report(r)
-	if e.sweep, err = playAll(ctx, o, s); err != nil {
-		return err
-	}
-	e.sweep.reportLimits(r)
-	e.sweep.reportGains(r)
-	e.sweep.reportParallelism(r)
-	e.sweep.reportBreakdown(r)
-	if e.planned, err = planOffline(ctx, o); err != nil {
-		return err
-	}
-	e.planned.report(r)
-	if e.warmed, err = measurePrewarming(ctx, o, s); err != nil {
-		return err
-	}
-	e.warmed.report(r)
 	r.Table(e.sweep.table(r))
 	r.Note("StepConf published neither code nor data: laws, data and most edges of its workflows are this project's, so that seconds " +
 		"and USD are not the paper's")
