@@ -62,14 +62,6 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 		return nil, train.Usage("a frontier is of an objective and a constraint that are better lower, such as price and "+
 			"violated; %s has %q and %q", spec.ID, spec.Objective, spec.Constraint)
 	}
-	objective, err := spec.InfoIndex(by.Objective.Name)
-	if err != nil {
-		return nil, train.Usage("eval.objective: %w", err)
-	}
-	constraint, err := spec.InfoIndex(by.Constraint.Name)
-	if err != nil {
-		return nil, train.Usage("eval.constraint: %w", err)
-	}
 	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Seeds: seeds, Workers: q.Workers,
 		Stochastic: x.Eval.Stochastic, Progress: q.Progress}
 	for _, m := range all {
@@ -81,12 +73,9 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 	}
 	var families []pareto.Family
 	for i, m := range all {
-		at := slices.IndexFunc(families, func(f pareto.Family) bool { return f.Name == m.family })
-		if at < 0 {
-			at = len(families)
-			families = append(families, pareto.Family{Name: m.family})
+		if families, _, err = joined(families, m.family, m.setting, played, i, *by.Constraint, by.Objective); err != nil {
+			return nil, err
 		}
-		families[at].Points = append(families[at].Points, pareto.Of(m.setting, played.Episodes[i], objective, constraint))
 	}
 	out, err := pareto.Analyse(families, q.Levels, q.Resamples, 1)
 	if err != nil {
@@ -94,6 +83,21 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 	}
 	out.Env, out.Objective, out.Unit, out.Limit, out.Seeds = spec.ID, by.Objective.Name, by.Objective.Unit, by.Constraint.Name, seeds
 	return out, nil
+}
+
+// joined are families with a contestant's scores as a setting of the one of a name, and the place of that.
+func joined(families []pareto.Family, name, setting string, p *Played, contestant int, constraint, objective Metric) ([]pareto.Family, int, error) {
+	at := slices.IndexFunc(families, func(f pareto.Family) bool { return f.Name == name })
+	if at < 0 {
+		at, families = len(families), append(families, pareto.Family{Name: name})
+	}
+	violated, err := p.Scores(contestant, constraint)
+	if err != nil {
+		return nil, 0, err
+	}
+	price, err := p.Scores(contestant, objective)
+	families[at].Points = append(families[at].Points, pareto.Point{Setting: setting, Violated: violated, Price: price})
+	return families, at, err
 }
 
 // members are all points, the learned ones first, and the experiment.

@@ -263,8 +263,12 @@ type (
 	}
 )
 
+// Stoppable is a policy that acts until a context ends; it then returns the context's cause.
+func Stoppable(ctx context.Context, p envs.Policy) envs.Policy { return stoppable{p, ctx} }
+
+// Act implements [envs.Policy].
 func (s stoppable) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
-	if err := s.ctx.Err(); err != nil {
+	if err := context.Cause(s.ctx); err != nil {
 		return err
 	}
 	return s.Policy.Act(obs, act, deterministic)

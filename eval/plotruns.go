@@ -233,10 +233,7 @@ func (p RunPlot) axis(lines []band) (div float64, label string) {
 func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
 	var out []string
 	for _, g := range groups {
-		note := fmt.Sprintf("%s: %d run", g.label, len(g.runs))
-		if len(g.runs) > 1 {
-			note += "s"
-		}
+		note := g.label + ": " + report.Count(len(g.runs), "run")
 		if len(groups) > 1 && !strings.Contains(g.label, "=") && len(g.differs) > 0 && !p.Separate {
 			most := g.differs[:min(len(g.differs), 6)]
 			note += ", " + strings.Join(most, ", ")

@@ -192,13 +192,6 @@ func (s *Summary) said() string {
 	return strings.Join(append(parts, s.shortfalls()...), "; ")
 }
 
-func seedsWord(n int, of string) string {
-	if n == 1 {
-		return "1 " + of + " seed"
-	}
-	return fmt.Sprintf("%d %s seeds", n, of)
-}
-
 // infeasibleSentence says that nobody serves the load, and what is therefore not compared.
 func (s *Summary) infeasibleSentence() string {
 	var silent []string
@@ -241,12 +234,12 @@ func (s *Summary) few(policy string) bool {
 // seeds are over how many a policy's numbers are.
 func (s *Summary) seeds(p PolicyResult) string {
 	if n := s.trained(p.Name); n > 1 {
-		return seedsWord(n, "training") + " and " + seedsWord(len(s.Seeds), "workload")
+		return report.Count(n, "training seed") + " and " + report.Count(len(s.Seeds), "workload seed")
 	}
 	if p.Kind == catalog.Learned {
-		return "1 training seed and " + seedsWord(len(s.Seeds), "workload")
+		return "1 training seed and " + report.Count(len(s.Seeds), "workload seed")
 	}
-	return seedsWord(len(s.Seeds), "workload")
+	return report.Count(len(s.Seeds), "workload seed")
 }
 
 // level is a policy's mean of a metric, with its unit.

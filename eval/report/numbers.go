@@ -127,6 +127,22 @@ func Plain(x float64) string {
 	return s
 }
 
+// Count writes a number of things, as in "1 arm" and "2 arms".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// List joins words with commas; without any it is what to say then.
+func List(words []string, none string) string {
+	if len(words) == 0 {
+		return none
+	}
+	return strings.Join(words, ", ")
+}
+
 // Exact writes a number for programs: all of its digits.
 func Exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 

@@ -1,6 +1,7 @@
 package faasconf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,65 +65,60 @@ func figure11(r *suite.Report, f *field) error {
 // unlimited compares the best configurations of a cell with the same ones without a limit: mean changes in percent, by
 // fresh window.
 func unlimited(a *app, users int, c cell) (latency, count []float64, err error) {
-	with, err := newEnv(a.name, sizing.Hybrid, []int{users})
-	if err != nil {
-		return nil, nil, err
-	}
-	without, err := newEnv(a.name, sizing.Hardware, []int{users})
-	if err != nil {
-		return nil, nil, err
-	}
 	n := search.Default().Fresh
-	x, y := &totals{}, &totals{}
+	x, err := newTotals(a, sizing.Hybrid, users, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := newTotals(a, sizing.Hardware, users, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	any := false
 	for _, res := range c {
 		for i := range res.Repetitions {
-			p := &res.Repetitions[i]
-			if p.Best < 0 {
-				continue
-			}
-			if err := x.add(with, p.Action, n); err != nil {
-				return nil, nil, err
-			}
-			if err := y.add(without, hardwareOf(p.Action, len(with.Functions())), n); err != nil {
-				return nil, nil, err
+			if p := &res.Repetitions[i]; p.Best >= 0 {
+				any = true
+				err = errors.Join(err, x.add(p.Action), y.add(hardwareOf(p.Action, len(x.env.Functions()))))
 			}
 		}
 	}
-	if x.latency == nil {
-		return nil, nil, nil
+	if !any || err != nil {
+		return nil, nil, err
 	}
 	return changes(x.latency, y.latency)[0], changes(x.successes, y.successes)[0], nil
 }
 
 // totals are sums over configurations, by fresh window.
-type totals struct{ latency, successes []float64 }
+type totals struct {
+	env                *sizing.Env
+	latency, successes []float64
+}
 
-// add measures a configuration in n windows.
-func (t *totals) add(e *sizing.Env, action []float32, n int) error {
-	spec := e.Spec()
+func newTotals(a *app, decide string, users, windows int) (*totals, error) {
+	e, err := newEnv(a.name, decide, []int{users})
+	return &totals{e, make([]float64, windows), make([]float64, windows)}, err
+}
+
+// add measures a configuration in each window.
+func (t *totals) add(action []float32) error {
+	spec := t.env.Spec()
 	obs, act, out := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
-	latency, err := spec.InfoIndex("latency")
+	at, err := search.Places(spec, "latency", "successes")
 	if err != nil {
 		return err
-	}
-	successes, err := spec.InfoIndex("successes")
-	if err != nil {
-		return err
-	}
-	if t.latency == nil {
-		t.latency, t.successes = make([]float64, n), make([]float64, n)
 	}
 	key := rng.New(librarySeed, "suite/faasconf/limit")
-	for k := range n {
-		if err := e.Reset(key.With(uint64(k)).Uint64(), nil, obs); err != nil {
+	for k := range t.latency {
+		if err := t.env.Reset(key.With(uint64(k)).Uint64(), nil, obs); err != nil {
 			return err
 		}
 		copy(act.Kinds[0], action)
-		if err := e.Step(act, obs, out); err != nil {
+		if err := t.env.Step(act, obs, out); err != nil {
 			return err
 		}
-		t.latency[k] += out.Info[latency]
-		t.successes[k] += out.Info[successes]
+		t.latency[k] += out.Info[at["latency"]]
+		t.successes[k] += out.Info[at["successes"]]
 	}
 	return nil
 }

@@ -63,11 +63,16 @@ func (f *field) savingRow(r *suite.Report, figure, a, b string, paper float64, a
 	if paper != 0 {
 		row.Paper = new(paper)
 	}
-	if s := f.savings(a, b, apps, users); len(s) > 0 {
-		r.Measured(row, s)
+	savedRow(r, row, f.savings(a, b, apps, users), "no repetition in which both found a feasible configuration")
+}
+
+// savedRow adds a row of savings, or one without a value and with another note where there are none.
+func savedRow(r *suite.Report, row suite.Row, savings stats.Scores, none string) {
+	if len(savings) > 0 {
+		r.Measured(row, savings)
 		return
 	}
-	row.Ours, row.Note = number(nan), "no repetition in which both found a feasible configuration"
+	row.Ours, row.Note = number(nan), none
 	r.Row(row)
 }
 
@@ -88,12 +93,7 @@ func (f *field) draw(r *suite.Report, name, caption string, methods []string, ap
 func (f *field) reliableRow(r *suite.Report, a, b string) {
 	row := suite.Row{Figure: "8", Quantity: fmt.Sprintf("%s is cheaper than %s by, reliable ones", a, b), Unit: "%",
 		Note: "as above, of the configurations that kept the thresholds in half of 20 fresh windows or more"}
-	if s := f.savingsOf(cell.reliable, a, b, f.apps, f.users); len(s) > 0 {
-		r.Measured(row, s)
-		return
-	}
-	row.Ours = number(nan)
-	r.Row(row)
+	savedRow(r, row, f.savingsOf(cell.reliable, a, b, f.apps, f.users), row.Note)
 }
 
 // savings are by how many percent a is cheaper than b: [version of a][repetition], the mean over the scenarios in which

@@ -2,6 +2,7 @@ package faasconf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -89,31 +90,22 @@ func (m *motivation) measure(seed uint64, i int) error {
 		return err
 	}
 	for k, u := range few {
-		s, err := seq.window(seed, u, seq.all(large))
-		if err != nil {
-			return err
-		}
-		m.crowd.At(k)[i] = s.latency
+		m.crowd.At(k)[i] = seq.window(seed, u, seq.all(large)).latency
 	}
 	limited := large
 	limited.Concurrency = limit
 	for k, u := range users {
 		for with, r := range []sizing.Resources{large, limited} {
-			if m.limited.At(k, with)[i], err = seq.window(seed, u, seq.all(r)); err != nil {
-				return err
-			}
+			m.limited.At(k, with)[i] = seq.window(seed, u, seq.all(r))
 		}
 	}
 	for a, c := range cores {
 		for b, l := range limits {
-			s, err := seq.window(seed, 20, seq.all(sizing.Resources{CPU: c, Memory: 2048, Replicas: 3, Concurrency: l}))
-			if err != nil {
-				return err
-			}
-			m.grid.At(a, b)[i] = s.latency
+			one := sizing.Resources{CPU: c, Memory: 2048, Replicas: 3, Concurrency: l}
+			m.grid.At(a, b)[i] = seq.window(seed, 20, seq.all(one)).latency
 		}
 	}
-	return m.neighbours(seed, i)
+	return errors.Join(seq.err, m.neighbours(seed, i))
 }
 
 // neighbours is Fig. 3b: a function keeps its configuration, the middle of the ranges, while all others are drawn anew
@@ -132,11 +124,7 @@ func (m *motivation) neighbours(seed uint64, i int) error {
 			for run := range reconfigs {
 				rs := par.random(draws)
 				rs[f] = middle
-				s, err := par.window(seed, u, rs)
-				if err != nil {
-					return err
-				}
-				if p := s.p75[f]; run == 0 {
+				if p := par.window(seed, u, rs).p75[f]; run == 0 {
 					least, most = p, p
 				} else {
 					least, most = min(least, p), max(most, p)
@@ -145,7 +133,7 @@ func (m *motivation) neighbours(seed uint64, i int) error {
 			m.change.At(k, f)[i] = most / max(least, 1e-3)
 		}
 	}
-	return nil
+	return par.err
 }
 
 // random draws a configuration that the machines can hold.

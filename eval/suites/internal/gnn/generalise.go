@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -298,14 +297,7 @@ func aheadOf(all []loss, _ suite.Rule) []suite.Finding {
 	if all == nil {
 		return nil
 	}
-	return []suite.Finding{{Text: orNone(ahead) + "; behind in: " + orNone(behind)}}
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
+	return []suite.Finding{{Text: report.List(ahead, "none") + "; behind in: " + report.List(behind, "none")}}
 }
 
 // losses compares the policy with the rules in every setting, with what it was where it was trained.

@@ -143,7 +143,7 @@ func atFinalPrices(e *evidence, _ suite.Rule) []suite.Finding {
 		by[c.Verdict] = append(by[c.Verdict], text)
 		return ""
 	})
-	return append(out, suite.Finding{Text: orNobody(by[eval.Worse]) + "; less: " + orNobody(by[eval.Better])})
+	return append(out, suite.Finding{Text: report.List(by[eval.Worse], "nobody") + "; less: " + report.List(by[eval.Better], "nobody")})
 }
 
 // higherPrices is what the second static regime, 0.2 more in every price, brings the tuned SPSS beyond the first.
@@ -311,13 +311,6 @@ func used(e *evidence, rule suite.Rule) (out []suite.Finding) {
 
 // rivalsUse are the shares of vGPUs in service, in %, under the paper's rivals.
 func (m *match) rivalsUse() []float64 { return m.values("utilisation", 100)[1 : 1+len(rivals(nil))] }
-
-func orNobody(list []string) string {
-	if len(list) == 0 {
-		return "nobody"
-	}
-	return strings.Join(list, ", ")
-}
 
 // thousands writes money to a thousand.
 func thousands(x float64) string { return fmt.Sprintf("%.0f,000", x/1000) }
