@@ -206,10 +206,7 @@ func (f *field) drawServing(r *suite.Report) {
 			continue
 		}
 		methods := []string{oursName, boldName}
-		xs := make([]float64, search.Default().Windows)
-		for i := range xs {
-			xs[i] = float64(i + 1)
-		}
+		xs := report.Places(search.Default().Windows)
 		for _, q := range []struct {
 			title, y string
 			value    func(w search.Window) float64

@@ -109,7 +109,7 @@ func fineTuned(t *transfer, rule suite.Rule) []suite.Finding {
 		return []suite.Finding{{Text: "no pair of policies, trained from scratch and further trained, plays",
 			Verdict: suite.Unknown}}
 	}
-	out := suite.Finding{Text: fmt.Sprintf("%s %% after %.0f %% of the steps", t.moved, t.budget), Verdict: suite.Unknown}
+	out := suite.Found(suite.Unknown, "%s %% after %.0f %% of the steps", t.moved, t.budget)
 	if t.budget <= 1.1*paperBudget { // more than the claim allows shows nothing
 		out.Verdict = rule(t.moved)
 	}

@@ -132,7 +132,7 @@ func (g *mapped) figure3(r *suite.Report) {
 			if l == 1 {
 				text = limit.name + ", any duration"
 			}
-			fig.Band(p, chart.Styles(len(fig.Chart.Key)), floats(instances),
+			fig.Band(p, chart.Styles(len(fig.Chart.Key)), report.Floats(instances),
 				func(i int) report.Estimate { return estimate(r, g.fig3.At(l, d, i)) },
 				func(i int, e report.Estimate) []any { return []any{limit.name, duration, instances[i], e} })
 			fig.Key(chart.Entry{Line: true}, text)
@@ -143,7 +143,7 @@ func (g *mapped) figure3(r *suite.Report) {
 		formula = append(formula, steps.Mapping(k, 0))
 		fig.Row("formula", "", k, steps.Mapping(k, 0), "", "")
 	}
-	p.Line(chart.Bound(), floats(instances), formula, false)
+	p.Line(chart.Bound(), report.Floats(instances), formula, false)
 	fig.Chart.Key = append(fig.Chart.Key, chart.Entry{Text: "mapping: formula", Style: chart.Bound(), Line: true})
 	p.LevelX(40)
 	r.Figure(*fig)
@@ -158,13 +158,9 @@ func (g *mapped) figure4(r *suite.Report) {
 	p.LogY()
 	for k, mb := range fig4Sizes {
 		fig.Key(chart.Entry{Line: true}, fmt.Sprintf("%d MB", mb))
-		fig.Band(p, chart.Styles(k), floats(instances), func(i int) report.Estimate { return estimate(r, g.fig4.At(k, i)) },
+		fig.Band(p, chart.Styles(k), report.Floats(instances), func(i int) report.Estimate { return estimate(r, g.fig4.At(k, i)) },
 			func(i int, e report.Estimate) []any { return []any{mb, instances[i], e} })
 	}
 	p.LevelX(40)
 	r.Figure(*fig)
-}
-
-func floats(n []int) []float64 {
-	return report.Each(len(n), func(i int) float64 { return float64(n[i]) })
 }

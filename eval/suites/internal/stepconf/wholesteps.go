@@ -253,7 +253,7 @@ func (e *estimated) report(r *suite.Report) {
 			Note: "the paper: below 8 %"}, most)
 	}
 	e.figure7(r)
-	r.Table(errorTable(r, e.error.Select(0), floats(steps.Lambda().Memory), report.Table{Name: "fig17-whole",
+	r.Table(errorTable(r, e.error.Select(0), report.Floats(steps.Lambda().Memory), report.Table{Name: "fig17-whole",
 		Title: "Errors of predicted times of whole steps in percent (Fig. 17)",
 		Note: fmt.Sprintf("%d cold instances; eq. 1 from one run at each of five sizes, medians of transfers and mapping from %d "+
 			"invocations of other steps, beside the mean of %d runs; mean over %d repeats, and over seeds.", several, invocations,
