@@ -34,6 +34,8 @@ type Contestant struct {
 	// NewEnv, where set, makes the environment that this contestant alone plays in, in place of the request's: another
 	// pool, other prices. It is still paired with the others, since a workload seed draws the same world for all.
 	NewEnv func() (envs.Env, error)
+	// Stochastic lets this contestant draw its actions, whatever the request says.
+	Stochastic bool
 }
 
 // Version is one trained policy, or a heuristic.
@@ -99,6 +101,8 @@ type Trained struct {
 	Checkpoint *checkpoints.Checkpoint
 	Experiment *configs.Experiment
 	File       *agents.PolicyFile
+	// Source is zoo:NAME of a policy of the zoo.
+	Source string
 	// Threads is how many the policy acts with; 0 is the engine's default.
 	Threads int
 }
@@ -128,7 +132,23 @@ func inEvaluation(read func(sets []string) (*configs.Experiment, error), sets []
 	return read(append(slices.Clone(x.Eval.Set), sets...))
 }
 
-// Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none.
+// ShippedLike opens the policies of the zoo whose names begin so.
+func ShippedLike(prefix string) (out []*Trained, err error) {
+	for _, name := range zoo.Names() {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		t, err := Shipped(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none. It acts with one
+// thread: a suite's workers play side by side.
 func Shipped(name string) (*Trained, error) {
 	if !slices.Contains(zoo.Names(), name) {
 		return nil, nil //nolint:nilnil // a suite says that the policy is missing and plays on
@@ -137,6 +157,7 @@ func Shipped(name string) (*Trained, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s%s: %w", zoo.Prefix, name, err)
 	}
+	t.Source, t.Threads = zoo.Prefix+name, 1
 	return t, nil
 }
 
@@ -162,6 +183,23 @@ func (t *Trained) Version(source string) Version {
 		p, err := t.Policy(env.Spec())
 		return rollout.Actor{Policy: p}, err
 	}}
+}
+
+// Contestant is a policy of the zoo in environments of its own.
+func (t *Trained) Contestant(newEnv func() (envs.Env, error)) Contestant {
+	return Contestant{Name: t.Source, Kind: catalog.Learned, Versions: []Version{t.Version(t.Source)}, NewEnv: newEnv}
+}
+
+// Misfit says why the policy can't act in an environment, empty where it can.
+func (t *Trained) Misfit(newEnv func() (envs.Env, error)) string {
+	env, err := newEnv()
+	if err == nil {
+		_, err = t.Policy(env.Spec())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // Settings are what an evaluation's numbers depend on, by key: environment, workload, the section eval, and every

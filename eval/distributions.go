@@ -144,7 +144,7 @@ func (p *painter) distribution(t *report.File, q string) {
 		if t.Text(r, "quantity") != q {
 			continue
 		}
-		if i := slices.Index(p.names(), t.Text(r, "policy")); i >= 0 {
+		if i := slices.Index(p.s.names(), t.Text(r, "policy")); i >= 0 {
 			unit = t.Text(r, "unit")
 			x[i], y[i] = append(x[i], t.Number(r, "value")), append(y[i], t.Number(r, "share_below"))
 			all = append(all, t.Number(r, "value"))
@@ -228,7 +228,7 @@ func (p *painter) drawSeries(panel *chart.Panel, t *report.File, seed string, m 
 	at func([]string) float64) (same bool) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
 	for _, r := range t.Rows {
-		i := slices.Index(p.names(), t.Text(r, "policy"))
+		i := slices.Index(p.s.names(), t.Text(r, "policy"))
 		if i < 0 || t.Text(r, "workload_seed") != seed {
 			continue
 		}

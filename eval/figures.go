@@ -101,10 +101,9 @@ func under(s *Summary) string {
 }
 
 // names are the policies' names.
-func (p *painter) names() []string {
-	out := make([]string, len(p.s.Policies))
-	for i, pol := range p.s.Policies {
-		out[i] = pol.Name
+func (s *Summary) names() (out []string) {
+	for _, p := range s.Policies {
+		out = append(out, p.Name)
 	}
 	return out
 }
@@ -112,7 +111,7 @@ func (p *painter) names() []string {
 // key names every policy; entry says how.
 func (p *painter) key(entry chart.Entry) []chart.Entry {
 	var out []chart.Entry
-	for i, name := range p.names() {
+	for i, name := range p.s.names() {
 		entry.Text, entry.Style = name, p.styles[i]
 		out = append(out, entry)
 	}
@@ -265,11 +264,11 @@ func forest(title string, names []string, panels int, panel func(i int, hideName
 // intervals draws a panel per metric, the policies as lines with their intervals.
 func (p *painter) intervals() {
 	rows := [][]string{{"metric", "unit", "policy", "mean", "lo", "hi", "bounds"}}
-	f := forest("Mean, "+p.bounds()+" (↓ lower, ↑ higher is better)", p.names(), len(p.s.Metrics),
+	f := forest("Mean, "+p.bounds()+" (↓ lower, ↑ higher is better)", p.s.names(), len(p.s.Metrics),
 		func(k int, hide bool) *chart.Panel {
 			m := p.s.Metrics[k]
 			panel := chart.NewPanel(m.arrowed(), "", "")
-			panel.Names(p.names(), hide)
+			panel.Names(p.s.names(), hide)
 			panel.TicksX(4)
 			panel.MarginX = 0.12
 			for i := range p.s.Policies {
@@ -312,7 +311,7 @@ func (p *painter) improvement() {
 				for i, c := range p.s.against(a, metrics[k].Name) {
 					x := p.s.improves(&c)
 					rows = append(rows, report.Cells(a, c.B, c.Metric, x.Estimate, x.kind()))
-					style := p.styles[slices.Index(p.names(), c.B)]
+					style := p.styles[slices.Index(p.s.names(), c.B)]
 					panel.Interval(style, i, x.onAxis())
 				}
 				return panel

@@ -203,7 +203,7 @@ func (p *painter) methodStyle(method string) chart.Style {
 	if m.Kind == catalog.Oracle && len(m.Policies) == 0 {
 		return chart.Bound()
 	}
-	for i, name := range p.names() {
+	for i, name := range p.s.names() {
 		if slices.Contains(m.Policies, name) {
 			return p.styles[i]
 		}

@@ -192,7 +192,6 @@ func (w *worker) open(r *Request, contestant int) (err error) {
 	}
 	w.of, w.actors = of, map[[2]int]rollout.Actor{}
 	w.runner = rollout.NewRunner(w.env)
-	w.runner.Stochastic = r.Stochastic
 	return nil
 }
 
@@ -205,7 +204,7 @@ func (w *worker) play(ctx context.Context, r *Request, j job, p *Played, t *trac
 	if err != nil {
 		return fmt.Errorf("%s: %w", con.versionName(j.version), err)
 	}
-	w.runner.OnStep = nil
+	w.runner.OnStep, w.runner.Stochastic = nil, r.Stochastic || con.Stochastic
 	if j.version == 0 && j.seed < r.Traced {
 		w.runner.OnStep = t.follow(r.Seeds[j.seed], w.env)
 	}

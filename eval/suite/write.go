@@ -172,10 +172,7 @@ func replace(dir string, res *Result, files map[string][]byte, text []byte) erro
 
 // rowTable is the rows as a table.
 func rowTable(rows []Row) report.Table {
-	t := report.Table{Name: "rows"}
-	for _, name := range []string{"figure", "quantity", "unit", "paper", "ours", "ratio", "note"} {
-		t.Columns = append(t.Columns, report.Column{Name: name})
-	}
+	t := report.Table{Name: "rows", Columns: report.Head("figure", "quantity", "unit", "paper", "ours", "ratio", "note")}
 	for i := range rows {
 		r := &rows[i]
 		paper := any("")

@@ -113,9 +113,9 @@ func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size d
 				case why == "":
 					r.Note("%s was trained at rate %g alone, start %s, for %d steps, and plays at all loads; its rows are of "+
 						"that start",
-						t.source, t.deepRM().Rate, t.deepRM().Start, t.Steps())
+						t.Source, t.deepRM().Rate, t.deepRM().Start, t.Steps())
 				default:
-					r.Note("%s does not play on DeepRM's cluster: %s", t.source, why)
+					r.Note("%s does not play on DeepRM's cluster: %s", t.Source, why)
 				}
 			}
 			list, err := deepRMRules(c)

@@ -78,7 +78,7 @@ func newField(r *suite.Report, name string, w *world, say bool, policies ...*tra
 		if why == "" {
 			f.players = append(f.players, p)
 		} else if say {
-			r.Note("%s does not play on %s: %s", t.source, name, why)
+			r.Note("%s does not play on %s: %s", t.Source, name, why)
 		}
 	}
 	list, err := nodeRules(w)

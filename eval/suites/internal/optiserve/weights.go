@@ -76,13 +76,20 @@ func inFamily(m *variants.Model, family string) (*variants.Model, error) {
 	if family == families[0] {
 		return m, nil
 	}
+	return remade(m, func(options []variants.Option, info variants.VariantInfo) variants.Variant {
+		return redrawn(options, info, family)
+	})
+}
+
+// remade returns the application with other variants.
+func remade(m *variants.Model, variant func([]variants.Option, variants.VariantInfo) variants.Variant) (*variants.Model, error) {
 	app := *m.App
 	app.Functions = nil
 	for f, name := range m.Flow.Functions() {
 		fn := variants.Function{Name: name}
 		for v, info := range m.Variants[f] {
 			from, to := m.VariantOptions(f, v)
-			fn.Variants = append(fn.Variants, redrawn(m.Options[f][from:to], info, family))
+			fn.Variants = append(fn.Variants, variant(m.Options[f][from:to], info))
 		}
 		app.Functions = append(app.Functions, fn)
 	}
