@@ -57,10 +57,11 @@ func Rival(label, name string, config any) (Contestant, error) {
 	if config == nil {
 		config = r.Config()
 	}
-	return rivalOf(r, label, config), nil
+	return RivalOf(r, label, config), nil
 }
 
-func rivalOf(r catalog.Rival, label string, config any) Contestant {
+// RivalOf is a rival of a catalog as a contestant.
+func RivalOf(r catalog.Rival, label string, config any) Contestant {
 	newActor := func(env envs.Env) (rollout.Actor, error) { return r.New(config, env) }
 	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor}}}
 }

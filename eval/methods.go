@@ -214,7 +214,7 @@ func furtherRivals(r catalog.Rival, chosen configs.Choice, x setting, env envs.E
 			continue
 		}
 		name := fmt.Sprintf("%s %v", r.Dial.Key, v)
-		out = append(out, setting{x.method, name, rivalOf(r, x.method+", "+name, config)})
+		out = append(out, setting{x.method, name, RivalOf(r, x.method+", "+name, config)})
 	}
 	return out
 }

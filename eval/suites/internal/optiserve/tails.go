@@ -95,24 +95,18 @@ func (s size) onTails(ctx context.Context, o *suite.Options) (*tails, error) {
 func (t *tails) app(ctx context.Context, o *suite.Options, i int, m *variants.Model) error {
 	low, high := m.AccuracyRange()
 	accuracy := (low + high) / 2
-	fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Accuracy: accuracy})
-	if err != nil {
-		return err
-	}
+	by := &tracer{ctx: ctx, model: m}
+	fastest := by.solve(variants.Problem{Objective: variants.Time, Accuracy: accuracy})
 	p := variants.Problem{Objective: variants.Cost, Latency: tailOver * fastest.Seconds, Accuracy: accuracy}
 	tail := p
 	tail.Percentile = 95
 	t.bound[i] = p.Latency
-	exact, err := m.Solve(ctx, p)
-	if err != nil {
-		return err
+	exact, onP95 := by.solve(p), by.solve(tail)
+	if by.err != nil {
+		return by.err
 	}
 	heuristic, err := rules.PRCP(m, p, rules.Corrected())
 	if err != nil && !errors.Is(err, rules.ErrMissed) {
-		return err
-	}
-	onP95, err := m.Solve(ctx, tail)
-	if err != nil {
 		return err
 	}
 	for j := range t.loads {

@@ -38,13 +38,38 @@ type mapped struct {
 	fig4 *report.Cube[float64] // mean time by size and instances
 }
 
-// lab is a workflow of one step on AWS, with its own limit.
-func lab(s steps.StepConfig, together int) (*steps.Model, error) {
+// lab measures workflows of one step on AWS. After an error it measures nothing more, and all is zero.
+type lab struct {
+	player steps.Player
+	err    error
+}
+
+// step is a workflow of one step, with its own limit on the instances that run together.
+func (l *lab) step(s steps.StepConfig, together int) (m *steps.Model) {
 	s.Name = "step"
 	p := steps.Lambda()
 	p.Together = together
-	return steps.App{Name: "lab", Workflow: workflow.Graph{Name: "lab", Nodes: []workflow.Node{{Name: "step"}}}, Platform: steps.Own, Own: p,
-		Steps: []steps.StepConfig{s}}.Compile()
+	if l.err == nil {
+		m, l.err = steps.App{Name: "lab", Workflow: workflow.Graph{Name: "lab", Nodes: []workflow.Node{{Name: "step"}}},
+			Platform: steps.Own, Own: p, Steps: []steps.StepConfig{s}}.Compile()
+	}
+	return m
+}
+
+// pack is the step's option with some instances of a size and some processes in each.
+func (l *lab) pack(m *steps.Model, mb, instances, processes int) (option int) {
+	if l.err == nil {
+		option, l.err = m.Pack(0, mb, instances, processes)
+	}
+	return option
+}
+
+// measure runs the step once, with so many warm instances.
+func (l *lab) measure(m *steps.Model, option, warm int, key rng.Key) (r steps.Measured) {
+	if l.err == nil {
+		r = l.player.Measure(m, 0, option, warm, key)
+	}
+	return r
 }
 
 func (s size) mapping(ctx context.Context, o *suite.Options) (*mapped, error) {
@@ -56,41 +81,30 @@ func (s size) mapping(ctx context.Context, o *suite.Options) (*mapped, error) {
 		fig4: report.NewCube[float64](len(o.Seeds), report.Axis{Name: "size", Len: len(fig4Sizes)}, of),
 	}
 	return g, o.Each(ctx, "mapping", len(instances), func(i int) error {
-		var p steps.Player
+		var lab lab
 		for l, limit := range limits {
 			for d, duration := range durations {
-				m, err := lab(steps.StepConfig{Tasks: instances[i], Law: steps.Law{A: 1e-9, Fixed: duration}}, limit.together)
-				if err != nil {
-					return err
-				}
-				option, err := m.Pack(0, 2048, instances[i], 1)
-				if err != nil {
-					return err
-				}
+				m := lab.step(steps.StepConfig{Tasks: instances[i], Law: steps.Law{A: 1e-9, Fixed: duration}}, limit.together)
+				option := lab.pack(m, 2048, instances[i], 1)
 				for s, seed := range o.Seeds {
 					for run := range runs {
-						x := p.Measure(m, 0, option, 0, rng.New(seed, "stepconf/fig3").With(uint64(run)))
+						x := lab.measure(m, option, 0, rng.New(seed, "stepconf/fig3").With(uint64(run)))
 						g.fig3.At(l, d, i)[s] += x.Mapping / float64(runs)
 					}
 				}
 			}
 		}
-		m, err := lab(steps.StepConfig{Tasks: fig4Tasks, Law: steps.Law{A: 1, Fixed: 0.2}}, limits[0].together)
-		if err != nil {
-			return err
-		}
+		m := lab.step(steps.StepConfig{Tasks: fig4Tasks, Law: steps.Law{A: 1, Fixed: 0.2}}, limits[0].together)
 		for k, mb := range fig4Sizes {
-			option, err := m.Pack(0, mb, instances[i], 1)
-			if err != nil {
-				return err
-			}
+			option := lab.pack(m, mb, instances[i], 1)
 			for s, seed := range o.Seeds {
 				for run := range runs {
-					g.fig4.At(k, i)[s] += p.Measure(m, 0, option, 0, rng.New(seed, "stepconf/fig4").With(uint64(run))).Seconds / float64(runs)
+					x := lab.measure(m, option, 0, rng.New(seed, "stepconf/fig4").With(uint64(run)))
+					g.fig4.At(k, i)[s] += x.Seconds / float64(runs)
 				}
 			}
 		}
-		return nil
+		return lab.err
 	})
 }
 
