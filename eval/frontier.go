@@ -33,12 +33,6 @@ type FrontierRequest struct {
 	Progress  func(Progress)
 }
 
-// member is a contestant and its place among the families.
-type member struct {
-	family, setting string
-	contestant      Contestant
-}
-
 // RunFrontier plays all points of all families under the experiment's seeds.
 func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error) {
 	all, x, err := q.members()
@@ -73,7 +67,7 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 	}
 	var families []pareto.Family
 	for i, m := range all {
-		if families, _, err = joined(families, m.family, m.setting, played, i, *by.Constraint, by.Objective); err != nil {
+		if families, _, err = joined(families, m.method, m.name, played, i, *by.Constraint, by.Objective); err != nil {
 			return nil, err
 		}
 	}
@@ -101,16 +95,16 @@ func joined(families []pareto.Family, name, setting string, p *Played, contestan
 }
 
 // members are all points, the learned ones first, and the experiment.
-func (q *FrontierRequest) members() (all []member, x *configs.Experiment, err error) {
+func (q *FrontierRequest) members() (all []setting, x *configs.Experiment, err error) {
 	dials := q.Dial
 	if len(dials) == 0 || len(q.Paths) == 0 {
 		dials = []string{""}
 	}
 	if len(q.Paths) > 0 {
 		for _, d := range dials {
-			sets, setting := slices.Clone(q.Sets), "as it is"
+			sets, setting := slices.Clone(q.Sets), asItIs
 			if d != "" {
-				sets, setting = append(sets, "env.reward.dial=["+d+"]"), "dial "+d
+				sets, setting = append(sets, dialKey+"=["+d+"]"), "dial "+d
 			}
 			c, err := Choose(q.Names, q.Paths, q.Config, append(sets, "eval.rivals=[]"))
 			if err != nil {
@@ -130,7 +124,7 @@ func (q *FrontierRequest) members() (all []member, x *configs.Experiment, err er
 			return nil, nil, err
 		}
 		for _, v := range values {
-			rival, setting := "{name: "+name+"}", "as it is"
+			rival, setting := "{name: "+name+"}", asItIs
 			if key != "" {
 				rival, setting = fmt.Sprintf("{name: %s, %s: %s}", name, key, v), key+" "+v
 			}
@@ -151,11 +145,11 @@ func (q *FrontierRequest) members() (all []member, x *configs.Experiment, err er
 	return all, x, nil
 }
 
-func (q *FrontierRequest) member(c *Choice, i int, family, setting string) member {
+func (q *FrontierRequest) member(c *Choice, i int, family, name string) setting {
 	x, con := c.Experiment, c.Contestants[i]
-	con.Name = family + ", " + setting
+	con.Name = family + ", " + name
 	con.NewEnv = func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }
-	return member{family, setting, con}
+	return setting{family, name, con}
 }
 
 // parse reads a family of rivals: its name, or its name, a key and values of it.

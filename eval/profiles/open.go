@@ -78,7 +78,7 @@ func (m *Machine) open(path string, text []byte) (*Subject, error) {
 		return nil, fmt.Errorf("no tariff %q, there are %s", m.Tariff, strings.Join(Tariffs(), ", "))
 	}
 	if err := m.Orchestration.Validate(); err != nil {
-		return nil, trim(err)
+		return nil, cut(err, "bill: ")
 	}
 	if m.Functions == "" {
 		return nil, fmt.Errorf("%s: a state machine says nothing about its functions' times: name a file of them", path)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/stats"
@@ -175,11 +176,11 @@ func figure14(r *suite.Report, f *field) {
 		x, y := with.missed(), without.missed()
 		saved := points(y, x)
 		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved by safe exploration, %s", a.name), Unit: "%",
-			Paper: new(p.violations), Ours: number(100 * (1 - stats.Mean(pooled(x))/stats.Mean(pooled(y)))),
+			Paper: new(p.violations), Ours: eval.Number(100 * (1 - stats.Mean(pooled(x))/stats.Mean(pooled(y)))),
 			Note: fmt.Sprintf("%.1f against %.1f %% of windows; %d users are ours", 100*stats.Mean(pooled(x)), 100*stats.Mean(pooled(y)),
 				safeUsers)})
 		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("windows decided by safe exploration, %s", a.name), Unit: "%",
-			Ours: number(100 * stats.Mean(pooled(with.guarded()))), Note: "the policy's price was out of its range"})
+			Ours: eval.Number(100 * stats.Mean(pooled(with.guarded()))), Note: "the policy's price was out of its range"})
 		r.Measured(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved, %s", a.name), Unit: "points",
 			Note: "of the search's windows"}, saved)
 		f.savingRow(r, "14, "+a.name, oursName, boldName, p.price, []*app{a}, []int{safeUsers})

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/stats"
@@ -301,7 +302,7 @@ func (t *tuning) report(r *suite.Report) {
 		Paper: new(paperHolistic), Note: "Sequential, 20 users"}, t.saved())
 	for m, name := range tuningMethods {
 		r.Row(suite.Row{Figure: "2", Quantity: "fresh windows that kept the thresholds, " + name + " tuning", Unit: "%",
-			Ours: number(100 * stats.Mean(t.kept.At(m)))})
+			Ours: eval.Number(100 * stats.Mean(t.kept.At(m)))})
 	}
 }
 

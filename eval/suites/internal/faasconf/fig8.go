@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
@@ -45,11 +46,11 @@ func figure8(r *suite.Report, f *field) {
 			continue
 		}
 		r.Row(suite.Row{Figure: "8", Quantity: "searches without a feasible configuration (X), " + m.name, Unit: "%",
-			Ours: number(100 * none / all)})
+			Ours: eval.Number(100 * none / all)})
 		r.Row(suite.Row{Figure: "8", Quantity: "windows of the search that missed the thresholds, " + m.name, Unit: "%",
-			Ours: number(100 * missed / all)})
+			Ours: eval.Number(100 * missed / all)})
 		r.Row(suite.Row{Figure: "8", Quantity: "the best again, fresh windows that missed the thresholds, " + m.name,
-			Unit: "%", Ours: number(100 * stats.Mean(again)),
+			Unit: "%", Ours: eval.Number(100 * stats.Mean(again)),
 			Note: "0 as the search saw it: the winner's curse"})
 	}
 }
@@ -72,7 +73,7 @@ func savedRow(r *suite.Report, row suite.Row, savings stats.Scores, none string)
 		r.Measured(row, savings)
 		return
 	}
-	row.Ours, row.Note = number(nan), none
+	row.Ours, row.Note = eval.Number(nan), none
 	r.Row(row)
 }
 

@@ -57,7 +57,7 @@ func (t *trace) against(name string) {
 		}
 	}
 	r.Row(suite.Row{Figure: "9", Quantity: "violations of Firm, RAMBO and Aquatope, on average, over those of " + name,
-		Unit: "×", Paper: new(paperFewer), Ours: number(published / stats.Mean(own.Flat()))})
+		Unit: "×", Paper: new(paperFewer), Ours: eval.Number(published / stats.Mean(own.Flat()))})
 	r.Measured(suite.Row{Figure: "9", Quantity: "price over the oracle's, " + name, Unit: "%", Paper: new(paperOverOracle),
 		Note: "not at equal violations"},
 		relative(t.scores(name, "price", 1), t.scores(oracleName, "price", 1)))

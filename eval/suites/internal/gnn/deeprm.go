@@ -183,7 +183,8 @@ func deepRMFigure(r *suite.Report, s *readings) {
 	players := s[0].fields[0].players
 	f := report.NewFigure("fig3-deeprm", "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, "+
 		"right, what is below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
-		chart.Figure{Columns: 2, Width: half, Height: height, Key: key(players)}, "start", "load [%]", "policy", "slowdown")
+		chart.Figure{Columns: 2, Width: half, Height: height}, "start", "load [%]", "policy", "slowdown")
+	s[0].fields[0].named(f)
 	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(),
 		Dot: true})
 	wide, low := f.Panel("all", "load (%)", "mean slowdown"), f.Panel("below 10", "load (%)", "mean slowdown")

@@ -168,13 +168,11 @@ const (
 	height = vg.Length(185)
 )
 
-// key names players.
-func key(players []player) []chart.Entry {
-	var out []chart.Entry
-	for i := range players {
-		out = append(out, chart.Entry{Text: players[i].Name, Style: chart.Styles(i), Line: true, Band: true})
+// named gives a figure a key of a field's players.
+func (f *field) named(fig *report.Figure) {
+	for i := range f.players {
+		fig.Key(chart.Entry{Line: true, Band: true}, f.players[i].Name)
 	}
-	return out
 }
 
 // ring marks a value of the paper's, or a range of values, in a policy's colour.

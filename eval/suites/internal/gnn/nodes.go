@@ -92,7 +92,8 @@ func nodesFigure(r *suite.Report, s *sweep) {
 	f := report.NewFigure("nodes-loads", "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. "+
 		"Slowdown on a logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger "+
 		"amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
-		chart.Figure{Columns: 3, Width: third, Height: height, Key: key(players)}, "load [%]", "policy")
+		chart.Figure{Columns: 3, Width: third, Height: height}, "load [%]", "policy")
+	s.fields[0].named(f)
 	cells := make([][]any, len(s.loads)*len(players))
 	for k := range s.loads {
 		for i := range players {

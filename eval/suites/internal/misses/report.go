@@ -2,15 +2,14 @@ package misses
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/atmiss"
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -21,18 +20,17 @@ func rows(r *suite.Report, world string, factor float64, res *atmiss.Result) {
 	for _, x := range res.Readings {
 		level := fmt.Sprintf("%g %% missed", 100*x.Level)
 		if !report.Finite(x.Cost.Point) {
-			none := eval.Number(math.NaN())
-			r.Row(suite.Row{Figure: at, Quantity: "cost of " + x.Method + " at " + level, Unit: "1", Ours: none, Lo: none, Hi: none,
-				Note: "every setting is late more often"})
+			r.Row(suite.Row{Figure: at, Quantity: "cost of " + x.Method + " at " + level, Unit: "1",
+				Note: "every setting is late more often"}.With(report.None()))
 			continue
 		}
-		row := func(quantity, unit string, factor float64, low, point, high float64) {
-			r.Row(suite.Row{Figure: at, Quantity: quantity, Unit: unit, Ours: eval.Number(factor * point),
-				Lo: eval.Number(factor * low), Hi: eval.Number(factor * high), Note: unread(x)})
+		row := func(quantity, unit string, factor float64, i stats.Interval) {
+			r.Row(suite.Row{Figure: at, Quantity: quantity, Unit: unit, Note: unread(x)}.With(
+				report.Estimate{At: factor * i.Point, Low: factor * i.Low, High: factor * i.High}))
 		}
-		row("cost of "+x.Method+" at "+level, "1", 1, x.Cost.Low, x.Cost.Point, x.Cost.High)
+		row("cost of "+x.Method+" at "+level, "1", 1, x.Cost)
 		if x.Method != res.Reference && report.Finite(x.Below.Point) {
-			row(x.Method+" below "+res.Reference+" at "+level, "%", 100, x.Below.Low, x.Below.Point, x.Below.High)
+			row(x.Method+" below "+res.Reference+" at "+level, "%", 100, x.Below)
 		}
 	}
 }
