@@ -139,7 +139,7 @@ func (t *trace) draw() {
 	for i, name := range t.shown {
 		var bands [3][]report.Estimate
 		for k, quantity := range []string{"violated", "latency", "cost"} {
-			bands[k] = suite.Band(suite.Cumulative(t.games.series(name, quantity)))
+			bands[k] = suite.Band(suite.Cumulative(t.series(name, quantity)))
 			report.Line(f.Chart.Panels[k], chart.Styles(i), report.Places(len(bands[k])), bands[k])
 		}
 		for w := range bands[0] {
@@ -163,7 +163,7 @@ var paperMinutes = []struct {
 
 // minutes is Fig. 10: price and latency at the low, the middle and the high minute.
 func (t *trace) minutes() {
-	if n := len(t.games.series(oursName, "price")[0]); n < 170 {
+	if n := len(t.series(oursName, "price")[0]); n < 170 {
 		t.r.Note("Fig. 10 is left out: %d windows were played", n)
 		return
 	}
@@ -196,7 +196,7 @@ func (t *trace) minutes() {
 
 // inMinute are a policy's means over the k-th minute's windows and training seeds, by workload seed.
 func (t *trace) inMinute(name, quantity string, k int) []float64 {
-	series := t.games.series(name, quantity)
+	series := t.series(name, quantity)
 	out := make([]float64, len(series))
 	at := 2 * threeMinutes[k].minute
 	for i, s := range series {
