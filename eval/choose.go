@@ -323,7 +323,7 @@ func (c *Choice) addRival(choice configs.Choice) error {
 	c.note(len(c.Contestants), r.Name+" "+string(config))
 	c.chosen = append(c.chosen, choice)
 	c.called = append(c.called, named{base: r.Name, folder: r.Name, config: m, plain: true})
-	c.Contestants = append(c.Contestants, rivalOf(r, r.Name, choice.Config))
+	c.Contestants = append(c.Contestants, RivalOf(r, r.Name, choice.Config))
 	return nil
 }
 

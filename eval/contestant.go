@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -35,6 +34,8 @@ type Contestant struct {
 	// NewEnv, where set, makes the environment that this contestant alone plays in, in place of the request's: another
 	// pool, other prices. It is still paired with the others, since a workload seed draws the same world for all.
 	NewEnv func() (envs.Env, error)
+	// Stochastic lets this contestant draw its actions, whatever the request says.
+	Stochastic bool
 }
 
 // Version is one trained policy, or a heuristic.
@@ -56,10 +57,11 @@ func Rival(label, name string, config any) (Contestant, error) {
 	if config == nil {
 		config = r.Config()
 	}
-	return rivalOf(r, label, config), nil
+	return RivalOf(r, label, config), nil
 }
 
-func rivalOf(r catalog.Rival, label string, config any) Contestant {
+// RivalOf is a rival of a catalog as a contestant.
+func RivalOf(r catalog.Rival, label string, config any) Contestant {
 	newActor := func(env envs.Env) (rollout.Actor, error) { return r.New(config, env) }
 	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor}}}
 }
@@ -100,6 +102,8 @@ type Trained struct {
 	Checkpoint *checkpoints.Checkpoint
 	Experiment *configs.Experiment
 	File       *agents.PolicyFile
+	// Source is zoo:NAME of a policy of the zoo.
+	Source string
 	// Threads is how many the policy acts with; 0 is the engine's default.
 	Threads int
 }
@@ -129,7 +133,23 @@ func inEvaluation(read func(sets []string) (*configs.Experiment, error), sets []
 	return read(append(slices.Clone(x.Eval.Set), sets...))
 }
 
-// Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none.
+// ShippedLike opens the policies of the zoo whose names begin so.
+func ShippedLike(prefix string) (out []*Trained, err error) {
+	for _, name := range zoo.Names() {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		t, err := Shipped(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none. It acts with one
+// thread: a suite's workers play side by side.
 func Shipped(name string) (*Trained, error) {
 	if !slices.Contains(zoo.Names(), name) {
 		return nil, nil //nolint:nilnil // a suite says that the policy is missing and plays on
@@ -138,6 +158,7 @@ func Shipped(name string) (*Trained, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s%s: %w", zoo.Prefix, name, err)
 	}
+	t.Source, t.Threads = zoo.Prefix+name, 1
 	return t, nil
 }
 
@@ -165,6 +186,23 @@ func (t *Trained) Version(source string) Version {
 	}}
 }
 
+// Contestant is a policy of the zoo in environments of its own.
+func (t *Trained) Contestant(newEnv func() (envs.Env, error)) Contestant {
+	return Contestant{Name: t.Source, Kind: catalog.Learned, Versions: []Version{t.Version(t.Source)}, NewEnv: newEnv}
+}
+
+// Misfit says why the policy can't act in an environment, empty where it can.
+func (t *Trained) Misfit(newEnv func() (envs.Env, error)) string {
+	env, err := newEnv()
+	if err == nil {
+		_, err = t.Policy(env.Spec())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // Settings are what an evaluation's numbers depend on, by key: environment, workload, the section eval, and every
 // policy. Evaluations with the same settings leave the same scores.
 type Settings map[string]string
@@ -174,14 +212,8 @@ func (c *Choice) Settings() (Settings, error) {
 	x := c.Experiment
 	eval := x.Eval
 	eval.Rivals = nil // each is listed as a policy
-	text, err := json.Marshal(map[string]any{"env": x.Env.Config, "workload": x.Workload, "wrappers": x.Wrappers, "eval": eval})
+	m, err := configKeys(map[string]any{"env": x.Env.Config, "workload": x.Workload, "wrappers": x.Wrappers, "eval": eval})
 	if err != nil {
-		return nil, err
-	}
-	var m map[string]any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
 	out := Settings{}

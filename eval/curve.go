@@ -175,10 +175,10 @@ func curveRows(curves []Curve) [][]string {
 }
 
 // curve draws the learning curve from its CSV.
-func (p *painter) curve() ([]string, error) {
-	t, err := report.ReadFile(p.dir, curveFile)
-	if t == nil || len(t.Rows) == 0 {
-		return nil, err
+func (p *painter) curve() {
+	t := p.read(curveFile)
+	if t == nil {
+		return
 	}
 	var curves []Curve
 	for _, r := range t.Rows {
@@ -192,7 +192,7 @@ func (p *painter) curve() ([]string, error) {
 		curves[i].Values = append(curves[i].Values, t.Number(r, "value"))
 	}
 	f := curveFigure(curves, p.s.metricUnit(curves[0].Metric), func(group string, i int) chart.Style {
-		if at := slices.Index(p.names(), group); at >= 0 {
+		if at := slices.Index(p.s.names(), group); at >= 0 {
 			return p.styles[at]
 		}
 		return chart.Styles(len(p.styles) + i)
@@ -200,7 +200,7 @@ func (p *painter) curve() ([]string, error) {
 	f.Under = p.s.Env
 	f.Title = "Learning curve: " + ofWhat(curves[0].Metric)
 	curveLevels(f, p.s.Plots.Levels, curves[0].Metric, p.s.metricUnit(curves[0].Metric))
-	return p.finish(f, curveName)
+	p.finish(f, curveName)
 }
 
 // ofWhat says of which episodes a curve is: the tables' are others, so that its last point is not their number.
@@ -233,20 +233,35 @@ func curveLevels(f *chart.Figure, levels []envs.Level, tag, unit string) {
 
 // curveFigure draws curves of one metric: a line per group, the range over its runs as a band.
 func curveFigure(curves []Curve, unit string, style func(group string, i int) chart.Style) *chart.Figure {
+	o := bandOptions{Average: AverageMean, Band: BandRange}
 	panel := chart.NewPanel("", "environment steps", words.Label(curves[0].Metric, unit))
 	panel.RangeX(0, 0)
 	f := &chart.Figure{Title: "Learning curve", Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel,
 		Height: panelHeight}
-	for i, b := range bands(curves, bandOptions{Average: AverageMean, Band: BandRange}) {
-		e := chart.Entry{Text: b.group, Style: style(b.group, i), Line: true}
-		if b.runs > 1 {
-			e.Text, e.Band = fmt.Sprintf("%s (mean and range of %d runs)", b.group, b.runs), true
-			panel.Band(e.Style, b.x, b.lo, b.hi)
-		}
-		panel.Line(e.Style, b.x, b.mid, false)
-		f.Key = append(f.Key, e)
+	for i, b := range bands(curves, o) {
+		f.Key = append(f.Key, o.draw(panel, b, style(b.group, i)))
 	}
 	return f
+}
+
+// draw draws a group's line with its band, and returns its entry in the key, which says what the band is.
+func (o bandOptions) draw(p *chart.Panel, b band, s chart.Style) chart.Entry {
+	e := chart.Entry{Text: b.group, Style: s, Line: true}
+	if b.runs > 1 {
+		what := map[string]string{AverageIQM: "IQM", AverageMean: "mean"}[o.Average]
+		switch {
+		case o.Band == BandInterval && b.runs >= stats.FewSeeds:
+			what, e.Band = what+" and 95 % interval", true
+		case o.Band != BandNone:
+			what, e.Band = what+" and range", true
+		}
+		e.Text = fmt.Sprintf("%s (%s of %d runs)", b.group, what, b.runs)
+	}
+	if e.Band {
+		p.Band(s, b.x, b.lo, b.hi)
+	}
+	p.Line(s, b.x, b.mid, false)
+	return e
 }
 
 // band is a group's curve: an average over its runs, and how far they spread.

@@ -22,10 +22,10 @@ const (
 
 // profile draws the performance profiles of the foremost metrics: the share of episodes that do better than a
 // threshold.
-func (p *painter) profile() ([]string, error) {
-	t, err := report.ReadFile(p.dir, ScoresFile)
+func (p *painter) profile() {
+	t := p.read(ScoresFile)
 	if t == nil {
-		return nil, err
+		return
 	}
 	rows := [][]string{{"policy", "metric", "threshold", "share_better", "lo", "hi"}}
 	f := chart.Figure{
@@ -66,15 +66,13 @@ func (p *painter) profile() ([]string, error) {
 		f.Panels = append(f.Panels, panel)
 	}
 	if len(f.Panels) == 0 {
-		return nil, nil
+		return
 	}
 	if len(f.Panels) == 1 {
 		f.Width, f.Height = onePanel, panelHeight
 	}
-	if err := report.WriteFile(p.dir, "profile.csv", rows); err != nil {
-		return nil, err
-	}
-	return p.finish(&f, "profile")
+	p.data("profile", rows)
+	p.finish(&f, "profile")
 }
 
 // scores are a policy's values of a metric as upward scores: negated where lower is better.
@@ -124,29 +122,21 @@ func thresholds(scores []stats.Scores, m Metric) (x, tau []float64) {
 }
 
 // distributions draws the distribution of each quantity that the environment samples, such as latency.
-func (p *painter) distributions() ([]string, error) {
-	t, err := report.ReadFile(p.dir, samplesFile)
+func (p *painter) distributions() {
+	t := p.read(samplesFile)
 	if t == nil {
-		return nil, err
+		return
 	}
-	var quantities []string
+	var drawn []string
 	for _, r := range t.Rows {
-		if q := t.Text(r, "quantity"); !slices.Contains(quantities, q) {
-			quantities = append(quantities, q)
+		if q := t.Text(r, "quantity"); !slices.Contains(drawn, q) {
+			p.distribution(t, q)
+			drawn = append(drawn, q)
 		}
 	}
-	var files []string
-	for _, q := range quantities {
-		more, err := p.distribution(t, q)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, more...)
-	}
-	return files, nil
 }
 
-func (p *painter) distribution(t *report.File, q string) ([]string, error) {
+func (p *painter) distribution(t *report.File, q string) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
 	var all []float64
 	unit := ""
@@ -154,7 +144,7 @@ func (p *painter) distribution(t *report.File, q string) ([]string, error) {
 		if t.Text(r, "quantity") != q {
 			continue
 		}
-		if i := slices.Index(p.names(), t.Text(r, "policy")); i >= 0 {
+		if i := slices.Index(p.s.names(), t.Text(r, "policy")); i >= 0 {
 			unit = t.Text(r, "unit")
 			x[i], y[i] = append(x[i], t.Number(r, "value")), append(y[i], t.Number(r, "share_below"))
 			all = append(all, t.Number(r, "value"))
@@ -181,7 +171,7 @@ func (p *painter) distribution(t *report.File, q string) ([]string, error) {
 		Title: "Distribution of " + words.Of(q), Key: p.key(chart.Entry{Line: true}),
 		Panels: []*chart.Panel{cdf, rest}, Columns: 2, Width: onePanel / 2, Height: panelHeight * 4 / 5,
 	}
-	return p.finish(&f, fileName(q)+"_cdf")
+	p.finish(&f, fileName(q)+"_cdf")
 }
 
 // longTailed reports whether a logarithmic axis shows values better: all positive, and the largest far from the middle.
@@ -191,10 +181,10 @@ func longTailed(x []float64) bool {
 }
 
 // series draws quantities over time, of the first traced seed, a panel each.
-func (p *painter) series() ([]string, error) {
-	t, err := report.ReadFile(p.dir, stepsFile)
-	if t == nil || len(p.s.Plots.Series) == 0 || len(t.Rows) == 0 {
-		return nil, err
+func (p *painter) series() {
+	t := p.read(stepsFile)
+	if t == nil || len(p.s.Plots.Series) == 0 {
+		return
 	}
 	seed := t.Text(t.Rows[0], "workload_seed")
 	at, unit := clock(t, seed)
@@ -230,7 +220,7 @@ func (p *painter) series() ([]string, error) {
 	if len(f.Panels) == 1 {
 		f.Height = panelHeight
 	}
-	return p.finish(&f, "over_time")
+	p.finish(&f, "over_time")
 }
 
 // drawSeries draws a quantity of every policy, or one line where all are alike, as the load is, and says which.
@@ -238,7 +228,7 @@ func (p *painter) drawSeries(panel *chart.Panel, t *report.File, seed string, m 
 	at func([]string) float64) (same bool) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
 	for _, r := range t.Rows {
-		i := slices.Index(p.names(), t.Text(r, "policy"))
+		i := slices.Index(p.s.names(), t.Text(r, "policy"))
 		if i < 0 || t.Text(r, "workload_seed") != seed {
 			continue
 		}

@@ -15,11 +15,12 @@ import (
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
-// painter draws an evaluation's figures from the data in its folder.
+// painter draws an evaluation's figures from the data in its folder. After an error nothing more is written.
 type painter struct {
 	dir    string
 	s      *Summary
 	styles []chart.Style // of s.Policies, the same in every figure
+	err    error
 	// save writes a figure under a name and returns the files.
 	save func(f *chart.Figure, name string) ([]string, error)
 }
@@ -34,16 +35,30 @@ func newPainter(dir string, s *Summary) *painter {
 // drawAll draws every figure for which the folder has data, and notes them in the summary.
 func (p *painter) drawAll() error {
 	p.s.Figures = nil
-	for _, f := range []func() ([]string, error){
+	for _, draw := range []func(){
 		p.frontier, p.curve, p.scatter, p.intervals, p.improvement, p.profile, p.distributions, p.series,
 	} {
-		files, err := f()
-		if err != nil {
-			return fmt.Errorf("drawing: %w", err)
+		if draw(); p.err != nil {
+			return fmt.Errorf("drawing: %w", p.err)
 		}
-		p.s.Figures = append(p.s.Figures, files...)
 	}
 	return nil
+}
+
+// read is a file of the folder's data, nil where there is none or it has no rows.
+func (p *painter) read(name string) *report.File {
+	t, err := report.ReadFile(p.dir, name)
+	if p.err = err; t == nil || len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// data writes what a figure shows.
+func (p *painter) data(name string, rows [][]string) {
+	if p.err == nil {
+		p.err = report.WriteFile(p.dir, name+".csv", rows)
+	}
 }
 
 // styles gives each policy its look: an oracle is a bound, the others follow the palette in their order.
@@ -61,12 +76,16 @@ func styles(policies []PolicyResult) []chart.Style {
 	return out
 }
 
-// finish writes below a figure's title what it is of, and saves it.
-func (p *painter) finish(f *chart.Figure, name string) ([]string, error) {
+// finish writes below a figure's title what it is of, saves it and notes its files.
+func (p *painter) finish(f *chart.Figure, name string) {
 	if f.Under == "" {
 		f.Under = under(p.s)
 	}
-	return p.save(f, name)
+	if p.err == nil {
+		var files []string
+		files, p.err = p.save(f, name)
+		p.s.Figures = append(p.s.Figures, files...)
+	}
 }
 
 // under says what all figures of an evaluation are of.
@@ -82,10 +101,9 @@ func under(s *Summary) string {
 }
 
 // names are the policies' names.
-func (p *painter) names() []string {
-	out := make([]string, len(p.s.Policies))
-	for i, pol := range p.s.Policies {
-		out[i] = pol.Name
+func (s *Summary) names() (out []string) {
+	for _, p := range s.Policies {
+		out = append(out, p.Name)
 	}
 	return out
 }
@@ -93,7 +111,7 @@ func (p *painter) names() []string {
 // key names every policy; entry says how.
 func (p *painter) key(entry chart.Entry) []chart.Entry {
 	var out []chart.Entry
-	for i, name := range p.names() {
+	for i, name := range p.s.names() {
 		entry.Text, entry.Style = name, p.styles[i]
 		out = append(out, entry)
 	}
@@ -201,9 +219,9 @@ func (p *painter) bounds() string {
 }
 
 // scatter draws the policies as points of two quantities, with intervals.
-func (p *painter) scatter() ([]string, error) {
+func (p *painter) scatter() {
 	if len(p.s.Plots.Scatter) != 2 {
-		return nil, nil
+		return
 	}
 	mx, my := p.s.Plots.Scatter[0], p.s.Plots.Scatter[1]
 	if my.Name == p.s.Constraint && mx.Name == p.s.Objective { // as in the figure of frontiers
@@ -220,16 +238,14 @@ func (p *painter) scatter() ([]string, error) {
 		p.seedMarks(panel, i, p.bySeed(i, mx.Name), p.bySeed(i, my.Name))
 		panel.Cross(p.styles[i], x.onAxis(), y.onAxis())
 	}
-	if err := report.WriteFile(p.dir, "scatter.csv", rows); err != nil {
-		return nil, err
-	}
+	p.data("scatter", rows)
 	f := chart.Figure{
 		Title: words.Of(my.Name) + " against " + words.Of(mx.Name) + ": mean, " + p.bounds(), Key: p.key(chart.Entry{Dot: true}),
 		Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel, Height: panelHeight,
 	}
 	level(&f, p.s.Plots.Levels, mx, panel.LevelX)
 	level(&f, p.s.Plots.Levels, my, panel.LevelY)
-	return p.finish(&f, "scatter")
+	p.finish(&f, "scatter")
 }
 
 // forest lays out panels of one line per name each, names at the left of each row only.
@@ -246,13 +262,13 @@ func forest(title string, names []string, panels int, panel func(i int, hideName
 }
 
 // intervals draws a panel per metric, the policies as lines with their intervals.
-func (p *painter) intervals() ([]string, error) {
+func (p *painter) intervals() {
 	rows := [][]string{{"metric", "unit", "policy", "mean", "lo", "hi", "bounds"}}
-	f := forest("Mean, "+p.bounds()+" (↓ lower, ↑ higher is better)", p.names(), len(p.s.Metrics),
+	f := forest("Mean, "+p.bounds()+" (↓ lower, ↑ higher is better)", p.s.names(), len(p.s.Metrics),
 		func(k int, hide bool) *chart.Panel {
 			m := p.s.Metrics[k]
 			panel := chart.NewPanel(m.arrowed(), "", "")
-			panel.Names(p.names(), hide)
+			panel.Names(p.s.names(), hide)
 			panel.TicksX(4)
 			panel.MarginX = 0.12
 			for i := range p.s.Policies {
@@ -267,22 +283,19 @@ func (p *painter) intervals() ([]string, error) {
 	for k, m := range p.s.Metrics {
 		level(f, p.s.Plots.Levels, m, f.Panels[k].LevelX)
 	}
-	if err := report.WriteFile(p.dir, "intervals.csv", rows); err != nil {
-		return nil, err
-	}
-	return p.finish(f, "intervals")
+	p.data("intervals", rows)
+	p.finish(f, "intervals")
 }
 
 // improvement draws, for each policy compared, the probability that it does better than each of the others under one
 // workload.
-func (p *painter) improvement() ([]string, error) {
+func (p *painter) improvement() {
 	rows := [][]string{{"policy", "rival", "metric", "probability", "lo", "hi", "bounds"}}
-	var files []string
+	metrics := slices.DeleteFunc(slices.Clone(p.s.Metrics), func(m Metric) bool { return m.Better == "" })
+	if len(metrics) == 0 || len(p.s.compared()) == 0 {
+		return
+	}
 	for _, a := range p.s.compared() {
-		metrics := slices.DeleteFunc(slices.Clone(p.s.Metrics), func(m Metric) bool { return m.Better == "" })
-		if len(metrics) == 0 {
-			continue
-		}
 		var rivals []string
 		for _, c := range p.s.against(a, metrics[0].Name) {
 			rivals = append(rivals, c.B)
@@ -298,7 +311,7 @@ func (p *painter) improvement() ([]string, error) {
 				for i, c := range p.s.against(a, metrics[k].Name) {
 					x := p.s.improves(&c)
 					rows = append(rows, report.Cells(a, c.B, c.Metric, x.Estimate, x.kind()))
-					style := p.styles[slices.Index(p.names(), c.B)]
+					style := p.styles[slices.Index(p.s.names(), c.B)]
 					panel.Interval(style, i, x.onAxis())
 				}
 				return panel
@@ -307,14 +320,7 @@ func (p *painter) improvement() ([]string, error) {
 		if a != p.s.compared()[0] {
 			name += "_" + fileName(a)
 		}
-		more, err := p.finish(f, name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, more...)
+		p.finish(f, name)
 	}
-	if len(files) == 0 {
-		return nil, nil
-	}
-	return files, report.WriteFile(p.dir, "improvement.csv", rows)
+	p.data("improvement", rows)
 }

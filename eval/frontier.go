@@ -11,7 +11,6 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/pareto"
-	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -32,12 +31,6 @@ type FrontierRequest struct {
 	Resamples int
 	Workers   int
 	Progress  func(Progress)
-}
-
-// member is a contestant and its place among the families.
-type member struct {
-	family, setting string
-	contestant      Contestant
 }
 
 // RunFrontier plays all points of all families under the experiment's seeds.
@@ -63,14 +56,6 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 		return nil, train.Usage("a frontier is of an objective and a constraint that are better lower, such as price and "+
 			"violated; %s has %q and %q", spec.ID, spec.Objective, spec.Constraint)
 	}
-	objective, err := spec.InfoIndex(by.Objective.Name)
-	if err != nil {
-		return nil, train.Usage("eval.objective: %w", err)
-	}
-	constraint, err := spec.InfoIndex(by.Constraint.Name)
-	if err != nil {
-		return nil, train.Usage("eval.constraint: %w", err)
-	}
 	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Seeds: seeds, Workers: q.Workers,
 		Stochastic: x.Eval.Stochastic, Progress: q.Progress}
 	for _, m := range all {
@@ -82,12 +67,9 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 	}
 	var families []pareto.Family
 	for i, m := range all {
-		at := slices.IndexFunc(families, func(f pareto.Family) bool { return f.Name == m.family })
-		if at < 0 {
-			at = len(families)
-			families = append(families, pareto.Family{Name: m.family})
+		if families, _, err = joined(families, m.method, m.name, played, i, *by.Constraint, by.Objective); err != nil {
+			return nil, err
 		}
-		families[at].Points = append(families[at].Points, pareto.Of(m.setting, played.Episodes[i], objective, constraint))
 	}
 	out, err := pareto.Analyse(families, q.Levels, q.Resamples, 1)
 	if err != nil {
@@ -97,17 +79,32 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 	return out, nil
 }
 
+// joined are families with a contestant's scores as a setting of the one of a name, and the place of that.
+func joined(families []pareto.Family, name, setting string, p *Played, contestant int, constraint, objective Metric) ([]pareto.Family, int, error) {
+	at := slices.IndexFunc(families, func(f pareto.Family) bool { return f.Name == name })
+	if at < 0 {
+		at, families = len(families), append(families, pareto.Family{Name: name})
+	}
+	violated, err := p.Scores(contestant, constraint)
+	if err != nil {
+		return nil, 0, err
+	}
+	price, err := p.Scores(contestant, objective)
+	families[at].Points = append(families[at].Points, pareto.Point{Setting: setting, Violated: violated, Price: price})
+	return families, at, err
+}
+
 // members are all points, the learned ones first, and the experiment.
-func (q *FrontierRequest) members() (all []member, x *configs.Experiment, err error) {
+func (q *FrontierRequest) members() (all []setting, x *configs.Experiment, err error) {
 	dials := q.Dial
 	if len(dials) == 0 || len(q.Paths) == 0 {
 		dials = []string{""}
 	}
 	if len(q.Paths) > 0 {
 		for _, d := range dials {
-			sets, setting := slices.Clone(q.Sets), "as it is"
+			sets, setting := slices.Clone(q.Sets), asItIs
 			if d != "" {
-				sets, setting = append(sets, "env.reward.dial=["+d+"]"), "dial "+d
+				sets, setting = append(sets, dialKey+"=["+d+"]"), "dial "+d
 			}
 			c, err := Choose(q.Names, q.Paths, q.Config, append(sets, "eval.rivals=[]"))
 			if err != nil {
@@ -127,7 +124,7 @@ func (q *FrontierRequest) members() (all []member, x *configs.Experiment, err er
 			return nil, nil, err
 		}
 		for _, v := range values {
-			rival, setting := "{name: "+name+"}", "as it is"
+			rival, setting := "{name: "+name+"}", asItIs
 			if key != "" {
 				rival, setting = fmt.Sprintf("{name: %s, %s: %s}", name, key, v), key+" "+v
 			}
@@ -148,11 +145,11 @@ func (q *FrontierRequest) members() (all []member, x *configs.Experiment, err er
 	return all, x, nil
 }
 
-func (q *FrontierRequest) member(c *Choice, i int, family, setting string) member {
+func (q *FrontierRequest) member(c *Choice, i int, family, name string) setting {
 	x, con := c.Experiment, c.Contestants[i]
-	con.Name = family + ", " + setting
+	con.Name = family + ", " + name
 	con.NewEnv = func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }
-	return member{family, setting, con}
+	return setting{family, name, con}
 }
 
 // parse reads a family of rivals: its name, or its name, a key and values of it.
@@ -184,18 +181,14 @@ const (
 )
 
 // frontier draws every method's points and the line between them.
-func (p *painter) frontier() ([]string, error) {
+func (p *painter) frontier() {
 	if p.s.Frontier == nil {
-		return nil, nil
+		return
 	}
 	points, levels := p.s.Frontier.Rows()
-	if err := report.WriteFile(p.dir, frontierPointsFile, points); err != nil {
-		return nil, err
-	}
-	if err := report.WriteFile(p.dir, frontierLevelsFile, levels); err != nil {
-		return nil, err
-	}
-	return p.finish(p.s.Frontier.Figure(p.methodStyle), frontierName)
+	p.data(frontierName+"_points", points)
+	p.data(frontierName+"_levels", levels)
+	p.finish(p.s.Frontier.Figure(p.methodStyle), frontierName)
 }
 
 // methodStyle is the look of a method: that of its first policy in every other figure, and of a bound for an oracle.
@@ -204,7 +197,7 @@ func (p *painter) methodStyle(method string) chart.Style {
 	if m.Kind == catalog.Oracle && len(m.Policies) == 0 {
 		return chart.Bound()
 	}
-	for i, name := range p.names() {
+	for i, name := range p.s.names() {
 		if slices.Contains(m.Policies, name) {
 			return p.styles[i]
 		}

@@ -68,32 +68,18 @@ func (c *Choice) Frontiers(ctx context.Context, r Request, p *Played, s *Summary
 		return err
 	}
 	var families []pareto.Family
-	add := func(x setting, kind catalog.Kind, of *Played, i int, shown bool) error {
-		at := slices.IndexFunc(families, func(f pareto.Family) bool { return f.Name == x.method })
-		if at < 0 {
-			at = len(families)
-			families = append(families, pareto.Family{Name: x.method})
-			s.Methods = append(s.Methods, Method{Name: x.method, Kind: kind})
-		}
-		violated, err := of.Scores(i, m)
-		if err != nil {
-			return err
-		}
-		price, err := of.Scores(i, o)
-		families[at].Points = append(families[at].Points, pareto.Point{Setting: x.name, Violated: violated, Price: price})
-		if shown {
-			s.Methods[at].Policies = append(s.Methods[at].Policies, x.contestant.Name)
-		}
-		return err
-	}
-	for i, x := range own {
-		if err := add(x, x.contestant.Kind, p, i, true); err != nil {
-			return err
-		}
-	}
-	for i, x := range more {
-		if err := add(x, x.contestant.Kind, extra, i, false); err != nil {
-			return err
+	for n, list := range [][]setting{own, more} {
+		for i, x := range list {
+			var at int
+			if families, at, err = joined(families, x.method, x.name, []*Played{p, extra}[n], i, m, o); err != nil {
+				return err
+			}
+			if at == len(s.Methods) {
+				s.Methods = append(s.Methods, Method{Name: x.method, Kind: x.contestant.Kind})
+			}
+			if n == 0 {
+				s.Methods[at].Policies = append(s.Methods[at].Policies, x.contestant.Name)
+			}
 		}
 	}
 	for i := range families {
@@ -228,7 +214,7 @@ func furtherRivals(r catalog.Rival, chosen configs.Choice, x setting, env envs.E
 			continue
 		}
 		name := fmt.Sprintf("%s %v", r.Dial.Key, v)
-		out = append(out, setting{x.method, name, rivalOf(r, x.method+", "+name, config)})
+		out = append(out, setting{x.method, name, RivalOf(r, x.method+", "+name, config)})
 	}
 	return out
 }

@@ -53,15 +53,11 @@ func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
 	for _, n := range names {
 		i := slices.IndexFunc(known, func(m Metric) bool { return m.Name == n })
 		if i < 0 {
-			var all []string
-			for _, m := range known {
-				all = append(all, m.Name)
-			}
-			near := configs.Nearest(n, all)
+			near := configs.Nearest(n, namesOf(known))
 			if near != "" {
 				near = "; did you mean " + near + "?"
 			}
-			return nil, fmt.Errorf("metric %q: %s reports %s%s", n, spec.ID, strings.Join(all, ", "), near)
+			return nil, fmt.Errorf("metric %q: %s reports %s%s", n, spec.ID, strings.Join(namesOf(known), ", "), near)
 		}
 		if slices.Contains(out, known[i]) {
 			return nil, fmt.Errorf("metric %q is named twice", n)
@@ -69,6 +65,22 @@ func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
 		out = append(out, known[i])
 	}
 	return out, nil
+}
+
+// namesOf are the names of metrics.
+func namesOf(metrics []Metric) (out []string) {
+	for _, m := range metrics {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// added are metrics with one that was missing.
+func added(metrics []Metric, m Metric) []Metric {
+	if slices.Contains(namesOf(metrics), m.Name) {
+		return metrics
+	}
+	return append(metrics, m)
 }
 
 // Plots names the quantities that figures show.
@@ -220,16 +232,11 @@ func NewCriteria(spec *envs.Spec, constraint, objective string, tolerance float6
 
 // with returns the metrics with those that verdicts are made by, added where they are missing.
 func (c Criteria) with(metrics []Metric) []Metric {
-	add := func(m Metric) {
-		if !slices.ContainsFunc(metrics, func(o Metric) bool { return o.Name == m.Name }) {
-			metrics = append(metrics, m)
-		}
-	}
 	if c.Objective.Name != "" {
-		add(c.Objective)
+		metrics = added(metrics, c.Objective)
 	}
 	if c.Constraint != nil {
-		add(*c.Constraint)
+		metrics = added(metrics, *c.Constraint)
 	}
 	return metrics
 }

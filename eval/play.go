@@ -192,7 +192,6 @@ func (w *worker) open(r *Request, contestant int) (err error) {
 	}
 	w.of, w.actors = of, map[[2]int]rollout.Actor{}
 	w.runner = rollout.NewRunner(w.env)
-	w.runner.Stochastic = r.Stochastic
 	return nil
 }
 
@@ -205,7 +204,7 @@ func (w *worker) play(ctx context.Context, r *Request, j job, p *Played, t *trac
 	if err != nil {
 		return fmt.Errorf("%s: %w", con.versionName(j.version), err)
 	}
-	w.runner.OnStep = nil
+	w.runner.OnStep, w.runner.Stochastic = nil, r.Stochastic || con.Stochastic
 	if j.version == 0 && j.seed < r.Traced {
 		w.runner.OnStep = t.follow(r.Seeds[j.seed], w.env)
 	}
@@ -263,8 +262,12 @@ type (
 	}
 )
 
+// Stoppable is a policy that acts until a context ends; it then returns the context's cause.
+func Stoppable(ctx context.Context, p envs.Policy) envs.Policy { return stoppable{p, ctx} }
+
+// Act implements [envs.Policy].
 func (s stoppable) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
-	if err := s.ctx.Err(); err != nil {
+	if err := context.Cause(s.ctx); err != nil {
 		return err
 	}
 	return s.Policy.Act(obs, act, deterministic)

@@ -13,7 +13,6 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
-	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -154,31 +153,26 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 	}
 	spec := specOf(groups[0].runs[0], p.Catalog)
 	for k, m := range p.Metrics {
-		lines := bands(slices.DeleteFunc(slices.Clone(all), func(c Curve) bool { return c.Metric != m }),
-			bandOptions{Average: p.Average, Band: p.Band, Smooth: p.Smooth, Time: p.Time, Bounds: boundsOf(spec, m)})
+		o := bandOptions{Average: p.Average, Band: p.Band, Smooth: p.Smooth, Time: p.Time, Bounds: quantityOf(spec, m).Bounds}
+		lines := bands(slices.DeleteFunc(slices.Clone(all), func(c Curve) bool { return c.Metric != m }), o)
 		div, xlabel := p.axis(lines)
-		panel := chart.NewPanel("", xlabel, words.Label(m, unitOf(spec, m)))
+		panel := chart.NewPanel("", xlabel, words.Label(m, quantityOf(spec, m).Unit))
 		if p.Log {
 			panel.LogY()
 		}
 		panel.RangeX(0, 0)
 		for i, b := range lines {
-			e := p.entry(b, chart.Styles(i))
 			for j, x := range b.x {
 				rows = append(rows, report.Cells(b.group, m, x, b.mid[j], b.lo[j], b.hi[j], b.runs))
 				b.x[j] = x / div
 			}
-			if e.Band {
-				panel.Band(e.Style, b.x, b.lo, b.hi)
-			}
-			panel.Line(e.Style, b.x, b.mid, false)
-			if k == 0 {
+			if e := o.draw(panel, b, chart.Styles(i)); k == 0 {
 				f.Key = append(f.Key, e)
 			}
 		}
 		f.Panels = append(f.Panels, panel)
 		if spec != nil {
-			curveLevels(f, spec.Levels, m, unitOf(spec, m))
+			curveLevels(f, spec.Levels, m, quantityOf(spec, m).Unit)
 		}
 	}
 	to := report.Into(p.Out)
@@ -190,23 +184,6 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 		out.Files = append(out.Files, filepath.Join(p.Out, name))
 	}
 	return out, err
-}
-
-// entry is a group's line in the key; it says what its band is.
-func (p RunPlot) entry(b band, s chart.Style) chart.Entry {
-	e := chart.Entry{Text: b.group, Style: s, Line: true}
-	if b.runs == 1 {
-		return e
-	}
-	what := map[string]string{AverageIQM: "IQM", AverageMean: "mean"}[p.Average]
-	switch {
-	case p.Band == BandInterval && b.runs >= stats.FewSeeds:
-		what, e.Band = what+" and 95 % interval", true
-	case p.Band != BandNone:
-		what, e.Band = what+" and range", true
-	}
-	e.Text = fmt.Sprintf("%s (%s of %d runs)", b.group, what, b.runs)
-	return e
 }
 
 // axis is by what steps or seconds are divided, and the axis's label.
@@ -233,10 +210,7 @@ func (p RunPlot) axis(lines []band) (div float64, label string) {
 func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
 	var out []string
 	for _, g := range groups {
-		note := fmt.Sprintf("%s: %d run", g.label, len(g.runs))
-		if len(g.runs) > 1 {
-			note += "s"
-		}
+		note := g.label + ": " + report.Count(len(g.runs), "run")
 		if len(groups) > 1 && !strings.Contains(g.label, "=") && len(g.differs) > 0 && !p.Separate {
 			most := g.differs[:min(len(g.differs), 6)]
 			note += ", " + strings.Join(most, ", ")
@@ -276,14 +250,6 @@ func specOf(r runInfo, names *catalog.Catalog) *envs.Spec {
 	}
 	return env.Spec()
 }
-
-// unitOf is the unit of a logged metric: that of the environment's quantity, empty where there is none.
-func unitOf(spec *envs.Spec, metric string) string {
-	return quantityOf(spec, metric).Unit
-}
-
-// boundsOf are the bounds of a logged metric: those of the environment's quantity.
-func boundsOf(spec *envs.Spec, metric string) envs.Bounds { return quantityOf(spec, metric).Bounds }
 
 // quantityOf is the environment's quantity that a metric logs; one without a name where there is none.
 func quantityOf(spec *envs.Spec, metric string) envs.Quantity {

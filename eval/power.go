@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
@@ -119,7 +120,7 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 	}
 	for _, name := range p.Metrics {
 		if !slices.ContainsFunc(s.Metrics, func(m Metric) bool { return m.Name == name }) {
-			return nil, train.Usage("metric %q is not among those of %s: %s", name, dir, metricNames(s.Metrics))
+			return nil, train.Usage("metric %q is not among those of %s: %s", name, dir, strings.Join(namesOf(s.Metrics), ", "))
 		}
 	}
 	var out []PowerRow
@@ -170,15 +171,4 @@ func (p PowerPlan) pilot(a, b stats.Scores, r PowerRow) ([]PowerRow, error) {
 		}
 	}
 	return out, nil
-}
-
-func metricNames(metrics []Metric) string {
-	out := ""
-	for i, m := range metrics {
-		if i > 0 {
-			out += ", "
-		}
-		out += m.Name
-	}
-	return out
 }

@@ -95,11 +95,8 @@ func writeReport(dir string, s *Summary) error {
 }
 
 func newReport(dir string, s *Summary) (*page, error) {
-	r := &page{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Criteria: s.criteria(), Notes: s.reportNotes(),
+	r := &page{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Policies: s.names(), Criteria: s.criteria(), Notes: s.reportNotes(),
 		Command: commandLine(s.Command)}
-	for _, p := range s.Policies {
-		r.Policies = append(r.Policies, p.Name)
-	}
 	for _, m := range s.Metrics {
 		l := s.lines("", m)
 		row := []reportCell{l.head(m)}
@@ -271,19 +268,13 @@ func (s *Summary) settings() ([]reportSetting, error) {
 		if c.value == nil {
 			continue
 		}
-		raw, err := json.Marshal(c.value)
+		sorted, err := configKeys(c.value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
-		}
-		var sorted any
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if err := d.Decode(&sorted); err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
 		}
 		text, err := json.MarshalIndent(sorted, "", "  ")
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
+			return nil, err
 		}
 		out = append(out, reportSetting{c.name, string(text)})
 	}

@@ -106,9 +106,7 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	}
 	metrics := slices.Clone(a.Metrics)
 	for _, m := range a.Plots.Scatter {
-		if !slices.ContainsFunc(metrics, func(o Metric) bool { return o.Name == m.Name }) {
-			metrics = append(metrics, m)
-		}
+		metrics = added(metrics, m)
 	}
 	if metrics = a.Criteria.with(metrics); len(metrics) == 0 {
 		return nil, fmt.Errorf("eval: no metrics to compare in %s", p.Spec.ID)

@@ -48,28 +48,12 @@ func (s *Summary) of(p *PolicyResult, metric string) shown {
 	return e.shown(s.few(p.Name))
 }
 
-func (x shown) aligned(f report.Format) string {
-	if x.few {
-		return f.AlignedRange(x.Estimate)
-	}
-	return f.Aligned(x.Estimate)
-}
+func (x shown) aligned(f report.Format) string { return f.Aligned(x.Estimate, x.few) }
 
-func (x shown) cell(f report.Format) string {
-	if x.few {
-		return f.CellRange(x.Estimate)
-	}
-	return f.Cell(x.Estimate)
-}
+func (x shown) cell(f report.Format) string { return f.Cell(x.Estimate, x.few) }
 
-// ends are the bounds alone, in the brackets of an interval or of a range.
-func (x shown) ends(f report.Format) string {
-	low, high := f.Number(x.Low), f.Number(x.High)
-	if x.few {
-		return "(" + low + " to " + high + ")"
-	}
-	return "[" + low + ", " + high + "]"
-}
+// ends are the bounds alone.
+func (x shown) ends(f report.Format) string { return f.Ends(x.Estimate, x.few) }
 
 func (x shown) onAxis() chart.Range { return chart.Range(x.Estimate) }
 
@@ -315,11 +299,7 @@ func Markdown(s *Summary) string {
 		b.WriteString("\n")
 	}
 	b.WriteString("## Estimates\n\nMean [95 % interval]; ↓ lower is better, ↑ higher is better.\n\n")
-	head := []string{"metric"}
-	for _, p := range s.Policies {
-		head = append(head, p.Name)
-	}
-	rows := [][]string{head}
+	rows := [][]string{append([]string{"metric"}, s.names()...)}
 	for _, m := range s.Metrics {
 		l := s.lines("", m)
 		row := []string{title(m, l.write)}

@@ -79,13 +79,15 @@ func (s *Summary) verdictsAgainst(a, b string) map[string][]string {
 }
 
 func (s *Summary) conclusion(a, b string) string {
-	by := s.verdictsAgainst(a, b)
+	return ByVerdict(s.verdictsAgainst(a, b), "better by ", "worse by ", "undecided: ", "infeasible: ")
+}
+
+// ByVerdict words what has each verdict: better, worse, undecided and infeasible, as far as there are words for them.
+func ByVerdict(by map[string][]string, words ...string) string {
 	var parts []string
-	for _, v := range []struct{ verdict, words string }{
-		{Better, "better by "}, {Worse, "worse by "}, {Undecided, "undecided: "}, {Infeasible, "infeasible: "},
-	} {
-		if len(by[v.verdict]) > 0 {
-			parts = append(parts, v.words+strings.Join(by[v.verdict], ", "))
+	for i, text := range words {
+		if list := by[[]string{Better, Worse, Undecided, Infeasible}[i]]; len(list) > 0 {
+			parts = append(parts, text+strings.Join(list, ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -190,13 +192,6 @@ func (s *Summary) said() string {
 	return strings.Join(append(parts, s.shortfalls()...), "; ")
 }
 
-func seedsWord(n int, of string) string {
-	if n == 1 {
-		return "1 " + of + " seed"
-	}
-	return fmt.Sprintf("%d %s seeds", n, of)
-}
-
 // infeasibleSentence says that nobody serves the load, and what is therefore not compared.
 func (s *Summary) infeasibleSentence() string {
 	var silent []string
@@ -239,12 +234,12 @@ func (s *Summary) few(policy string) bool {
 // seeds are over how many a policy's numbers are.
 func (s *Summary) seeds(p PolicyResult) string {
 	if n := s.trained(p.Name); n > 1 {
-		return seedsWord(n, "training") + " and " + seedsWord(len(s.Seeds), "workload")
+		return report.Count(n, "training seed") + " and " + report.Count(len(s.Seeds), "workload seed")
 	}
 	if p.Kind == catalog.Learned {
-		return "1 training seed and " + seedsWord(len(s.Seeds), "workload")
+		return "1 training seed and " + report.Count(len(s.Seeds), "workload seed")
 	}
-	return seedsWord(len(s.Seeds), "workload")
+	return report.Count(len(s.Seeds), "workload seed")
 }
 
 // level is a policy's mean of a metric, with its unit.

@@ -1,6 +1,7 @@
 package atmiss
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -142,44 +143,28 @@ func Play(ctx context.Context, r Request) ([]Curve, error) {
 	if err != nil {
 		return nil, err
 	}
-	missed, err := quantity(played.Spec, r.Missed, "missed")
-	if err != nil {
-		return nil, err
-	}
-	cost, err := quantity(played.Spec, r.Cost, "cost")
-	if err != nil {
-		return nil, err
-	}
 	var curves []Curve
 	k := 0
 	for _, m := range r.Methods {
 		c := Curve{Method: m.Name, Setting: m.Setting}
 		for _, v := range m.Values {
-			p := Point{Value: v}
-			for _, episodes := range played.Episodes[k] {
-				late, paid := make([]float64, len(episodes)), make([]float64, len(episodes))
-				for i, e := range episodes {
-					late[i], paid[i] = e.Info[missed], e.Info[cost]+r.Plus
-				}
-				p.Missed, p.Cost = append(p.Missed, late), append(p.Cost, paid)
+			late, err := played.Scores(k, eval.Metric{Name: cmp.Or(r.Missed, "missed")})
+			if err != nil {
+				return nil, fmt.Errorf("atmiss: %w", err)
 			}
-			c.Points = append(c.Points, p)
+			paid, err := played.Scores(k, eval.Metric{Name: cmp.Or(r.Cost, "cost")})
+			if err != nil {
+				return nil, fmt.Errorf("atmiss: %w", err)
+			}
+			for _, row := range paid {
+				for i := range row {
+					row[i] += r.Plus
+				}
+			}
+			c.Points = append(c.Points, Point{v, late, paid})
 			k++
 		}
 		curves = append(curves, c)
 	}
 	return curves, nil
-}
-
-// quantity is the place of a quantity that the environment reports.
-func quantity(s *envs.Spec, name, otherwise string) (int, error) {
-	if name == "" {
-		name = otherwise
-	}
-	for i, q := range s.Info {
-		if q.Name == name {
-			return i, nil
-		}
-	}
-	return 0, fmt.Errorf("atmiss: %s reports no %q", s.ID, name)
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -170,7 +171,7 @@ func (w *work) explanation() *Explanation {
 		shares[i], moved[i] = e.Features[i].Share.Value, e.Features[i].Moved
 	}
 	e.Agreement = spearman(shares, moved)
-	slices.SortStableFunc(e.Features, func(a, b Feature) int { return descending(a.Share.Value, b.Share.Value) })
+	slices.SortStableFunc(e.Features, func(a, b Feature) int { return cmp.Compare(b.Share.Value, a.Share.Value) })
 	e.rank()
 	return e
 }
@@ -190,16 +191,6 @@ func (e *Explanation) rank() {
 		}
 		e.Ranked = e.Ranked || f.Ranks != [2]int{1, len(e.Features)}
 	}
-}
-
-func descending(a, b float64) int {
-	switch {
-	case a > b:
-		return -1
-	case a < b:
-		return 1
-	}
-	return 0
 }
 
 // total is the sum of a decision's attributions, per episode.
@@ -241,7 +232,7 @@ func (w *work) decision(k int, d *decision) Decision {
 			Slope: d.slope[s] / states,
 		})
 	}
-	slices.SortStableFunc(out.By, func(a, b Attribution) int { return descending(a.Effect.Value, b.Effect.Value) })
+	slices.SortStableFunc(out.By, func(a, b Attribution) int { return cmp.Compare(b.Effect.Value, a.Effect.Value) })
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/policy"
 )
 
@@ -148,7 +149,7 @@ func (c *Collected) Agree(ctx context.Context, b []byte) (*Agreement, error) {
 			a.Unequal++
 		}
 	}
-	_, err = run.Episode(rollout.Actor{Policy: stoppable{own, ctx}}, c.world.seeds[0])
+	_, err = run.Episode(rollout.Actor{Policy: eval.Stoppable(ctx, own)}, c.world.seeds[0])
 	if err == nil {
 		err = failed
 	}

@@ -41,7 +41,7 @@ func watch(ctx context.Context, t *eval.Trained, worlds []*world, progress func(
 		}
 		run := rollout.NewRunner(w.env)
 		run.Stochastic = w.stochastic
-		actor := rollout.Actor{Policy: stoppable{p, ctx}}
+		actor := rollout.Actor{Policy: eval.Stoppable(ctx, p)}
 		for j, seed := range w.seeds {
 			run.OnStep = func(s rollout.Step) { seen.see(s.Seen) }
 			var test *tester
@@ -73,20 +73,6 @@ func watch(ctx context.Context, t *eval.Trained, worlds []*world, progress func(
 
 // measuring is an environment whose steps report measures that take long to work out, and that nothing else depends on.
 type measuring interface{ Measure(on bool) }
-
-// stoppable is a policy that acts until its context ends.
-type stoppable struct {
-	envs.Policy
-	ctx context.Context
-}
-
-// Act implements [envs.Policy].
-func (s stoppable) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
-	if err := context.Cause(s.ctx); err != nil {
-		return err
-	}
-	return s.Policy.Act(obs, act, deterministic)
-}
 
 // tester records the self-test: a policy of its own is shown the chosen observations alone, after a reset with seed 0,
 // as whoever tests the bundle will do.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/agents/crossentropy"
-	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -172,12 +171,12 @@ func (p *players) search(ctx context.Context, space *crossentropy.Space, o Optio
 		for i := range seeds {
 			seeds[i] = 1 + uint64(g*o.Episodes+i)%searchSeeds
 		}
-		episodes, err := p.play(ctx, candidates, seeds, o.Workers)
+		played, err := p.play(ctx, candidates, seeds, o.Workers)
 		if err != nil {
 			return nil, 0, err
 		}
 		for i := range scores {
-			scores[i] = meanReturn(episodes[i])
+			scores[i] = meanReturn(played.Episodes[i][0])
 		}
 		if err := s.Observe(scores); err != nil {
 			return nil, 0, err
@@ -217,57 +216,32 @@ func (p *players) measure(ctx context.Context, config any, workers int) (map[str
 	for i := range seeds {
 		seeds[i] = searchSeeds + 1 + uint64(i)
 	}
-	episodes, err := p.play(ctx, []any{config}, seeds, workers)
+	played, err := p.play(ctx, []any{config}, seeds, workers)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]float64{"return": meanReturn(episodes[0])}
-	for i, q := range p.spec.Info {
-		for _, e := range episodes[0] {
+	episodes := played.Episodes[0][0]
+	out := map[string]float64{"return": meanReturn(episodes)}
+	for i, q := range played.Spec.Info {
+		for _, e := range episodes {
 			out[q.Name] += e.Info[i] / checkSeeds
 		}
 	}
 	return out, nil
 }
 
-// players plays candidates' episodes; each worker has an environment of its own.
+// players plays candidates' episodes.
 type players struct {
 	x     *configs.Experiment
 	split string
 	row   catalog.Rival
-	spec  *envs.Spec
-	own   []*rollout.Runner
-	envs  []envs.Env
 }
 
-// play plays an episode of every candidate under every seed: [candidate][seed].
-func (p *players) play(ctx context.Context, candidates []any, seeds []uint64, workers int) ([][]envs.Episode, error) {
-	for len(p.own) < max(1, workers) {
-		env, err := train.NewEnv(p.x, p.split)
-		if err != nil {
-			return nil, err
-		}
-		p.spec, p.envs, p.own = env.Spec(), append(p.envs, env), append(p.own, rollout.NewRunner(env))
+// play plays an episode of every candidate under every seed.
+func (p *players) play(ctx context.Context, candidates []any, seeds []uint64, workers int) (*eval.Played, error) {
+	r := eval.Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(p.x, p.split) }, Seeds: seeds, Workers: workers}
+	for i, config := range candidates {
+		r.Contestants = append(r.Contestants, eval.RivalOf(p.row, fmt.Sprintf("candidate %d", i+1), config))
 	}
-	out := make([][]envs.Episode, len(candidates))
-	for c := range out {
-		out[c] = make([]envs.Episode, len(seeds))
-	}
-	err := eval.Each(ctx, workers, len(candidates)*len(seeds), nil, func(worker, job int) error {
-		c, s := job/len(seeds), job%len(seeds)
-		actor, err := p.row.New(candidates[c], p.envs[worker])
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		e, err := p.own[worker].Episode(actor, seeds[s])
-		if err != nil {
-			return err
-		}
-		out[c][s] = e
-		return nil
-	})
-	return out, err
+	return eval.Run(ctx, r)
 }

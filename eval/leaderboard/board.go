@@ -102,15 +102,7 @@ func MetricOf(x *configs.Experiment, name string) (eval.Metric, error) {
 	}
 	list, err := eval.Metrics(env.Spec(), []string{name})
 	if err != nil {
-		hint := ""
-		var known []string
-		for _, q := range env.Spec().Info {
-			known = append(known, q.Name)
-		}
-		if near := configs.Nearest(name, append(known, train.Return)); near != "" {
-			hint = fmt.Sprintf("; did you mean %s?", near)
-		}
-		return eval.Metric{}, train.Usage("%w%s", err, hint)
+		return eval.Metric{}, train.Usage("%w", err)
 	}
 	if list[0].Better == envs.Neither {
 		return eval.Metric{}, train.Usage("metric %q can't rank arms: neither direction of it is better", name)

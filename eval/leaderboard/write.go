@@ -14,16 +14,8 @@ import (
 
 // heading says what is ranked, in two lines.
 func (b *Board) heading() string {
-	return fmt.Sprintf("%s: %s × %s in %s\n%s", b.Sweep, count(len(b.Arms), "arm"), count(len(b.Seeds), "seed"), b.Env,
+	return fmt.Sprintf("%s: %s × %s in %s\n%s", b.Sweep, report.Count(len(b.Arms), "arm"), report.Count(len(b.Seeds), "seed"), b.Env,
 		b.measured())
-}
-
-// count writes a number of things, as in "1 arm" and "2 arms".
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // measured says what the numbers are.
@@ -112,10 +104,10 @@ func (b *Board) Caution() string {
 	}
 	text := fmt.Sprintf("%s is the best of %d arms by the same %s: its numbers are optimistic", w.Name, ranked, seeds)
 	if len(b.Seeds) > 1 && w.Overlap > 0 {
-		text += fmt.Sprintf(", and its range over seeds meets those of %s", count(w.Overlap, "other arm"))
+		text += fmt.Sprintf(", and its range over seeds meets those of %s", report.Count(w.Overlap, "other arm"))
 	}
 	if missing := len(b.Arms[0].Runs) - b.Arms[0].Seeds; missing > 0 {
-		text += fmt.Sprintf(", and %s of it without a result", count(missing, "run"))
+		text += fmt.Sprintf(", and %s of it without a result", report.Count(missing, "run"))
 	}
 	if len(b.Seeds) == 1 {
 		text += ", and with one seed the order may be chance"

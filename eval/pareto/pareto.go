@@ -12,7 +12,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -238,19 +237,6 @@ func check(families []Family) (seeds int, err error) {
 		}
 	}
 	return seeds, nil
-}
-
-// Of makes points of what contestants played: the objective and the constraint, by their places in the spec's info.
-func Of(setting string, episodes [][]envs.Episode, objective, constraint int) Point {
-	p := Point{Setting: setting}
-	for _, of := range episodes {
-		var price, violated []float64
-		for i := range of {
-			price, violated = append(price, of[i].Info[objective]), append(violated, of[i].Info[constraint])
-		}
-		p.Price, p.Violated = append(p.Price, price), append(p.Violated, violated)
-	}
-	return p
 }
 
 // Kept is the share of windows that people ask to be kept: of a family with several settings the cheapest one that

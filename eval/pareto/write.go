@@ -207,23 +207,28 @@ func Load(dirs []string) ([]Named, error) {
 // front, and one figure with a panel for each. Points with more violations than limit are not drawn.
 func WritePanels(dir string, results []Named, columns int, limit float64) ([]string, error) {
 	var points, levels [][]string
-	for i, r := range results {
+	for _, r := range results {
 		p, l := r.Rows()
-		if i == 0 {
-			points, levels = [][]string{append([]string{"panel"}, p[0]...)}, [][]string{append([]string{"panel"}, l[0]...)}
-		}
-		for _, row := range p[1:] {
-			points = append(points, append([]string{r.Name}, row...))
-		}
-		for _, row := range l[1:] {
-			levels = append(levels, append([]string{r.Name}, row...))
-		}
+		points, levels = r.under(points, p), r.under(levels, l)
 	}
 	f := report.Into(dir)
 	f.CSV("frontiers_points.csv", points)
 	f.CSV("frontiers_levels.csv", levels)
 	f.Draw("frontiers", panels(results, columns, limit))
 	return f.Files()
+}
+
+// under are rows with further ones below them, each with the result's name in front; the first of these is the head.
+func (n *Named) under(rows, more [][]string) [][]string {
+	for i, row := range more {
+		switch {
+		case i > 0:
+			rows = append(rows, append([]string{n.Name}, row...))
+		case len(rows) == 0:
+			rows = append(rows, append([]string{"panel"}, row...))
+		}
+	}
+	return rows
 }
 
 // panels is a figure in which a family has the same colour in all panels.

@@ -78,19 +78,19 @@ func (m *Machine) open(path string, text []byte) (*Subject, error) {
 		return nil, fmt.Errorf("no tariff %q, there are %s", m.Tariff, strings.Join(Tariffs(), ", "))
 	}
 	if err := m.Orchestration.Validate(); err != nil {
-		return nil, trim(err)
+		return nil, cut(err, "bill: ")
 	}
 	if m.Functions == "" {
 		return nil, fmt.Errorf("%s: a state machine says nothing about its functions' times: name a file of them", path)
 	}
 	o := asl.Options{Percent: m.Percent}
 	if m.Facts != "" {
-		if err := read(m.Facts, func(r io.Reader) (err error) { o.Facts, err = asl.ReadFacts(r); return err }); err != nil {
+		var err error
+		if o.Facts, err = read(m.Facts, asl.ReadFacts); err != nil {
 			return nil, err
 		}
 	}
-	var deployed []Deployed
-	err := read(m.Functions, func(r io.Reader) (err error) { deployed, err = ReadDeployed(r); return err })
+	deployed, err := read(m.Functions, ReadDeployed)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,7 @@ func (m *Machine) open(path string, text []byte) (*Subject, error) {
 
 // OpenRequests reads measured requests from one file, or durations from the first and costs from the second.
 func OpenRequests(path, costs string) (Requests, error) {
-	var out, more Requests
-	err := read(path, func(r io.Reader) (err error) { out, err = ReadRequests(r); return err })
+	out, err := read(path, ReadRequests)
 	if err != nil {
 		return out, err
 	}
@@ -132,7 +131,8 @@ func OpenRequests(path, costs string) (Requests, error) {
 	if costs == "" {
 		return out, nil
 	}
-	if err := read(costs, func(r io.Reader) (err error) { more, err = ReadRequests(r); return err }); err != nil {
+	more, err := read(costs, ReadRequests)
+	if err != nil {
 		return out, err
 	}
 	if len(more.USD) == 0 {
@@ -143,16 +143,16 @@ func OpenRequests(path, costs string) (Requests, error) {
 }
 
 // read opens a file and names it in errors.
-func read(path string, f func(io.Reader) error) error {
+func read[T any](path string, f func(io.Reader) (T, error)) (out T, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return out, err
 	}
 	defer file.Close()
-	if err := f(file); err != nil {
-		return fmt.Errorf("%s: %w", path, cut(err, "facts: "))
+	if out, err = f(file); err != nil {
+		return out, fmt.Errorf("%s: %w", path, cut(err, "facts: "))
 	}
-	return nil
+	return out, nil
 }
 
 // cut removes a package's name before an error that gets a file's name.

@@ -129,8 +129,6 @@ func FromMachine(flow *asl.Flow, deployed []Deployed) (*Subject, error) {
 	return s, nil
 }
 
-func trim(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "bill: ")) }
-
 // ReadDeployed reads functions with the memory sizes that they have and the times of their runs from a CSV file with a
 // header. It has the columns function and memory (MB), and either ms or seconds, one run a row, or quantiles in
 // milliseconds, one function a row: p0, p50, p99.9, … with p0 and p100 among them, and perhaps mean. Other columns are not
@@ -162,7 +160,7 @@ func ReadDeployed(r io.Reader) ([]Deployed, error) {
 	for i := range d.out {
 		if o := &d.out[i]; o.Law == nil {
 			if o.Law, err = bill.NewRuns(d.runs[o.Name]); err != nil {
-				return nil, fmt.Errorf("function %s: %w", o.Name, trim(err))
+				return nil, fmt.Errorf("function %s: %w", o.Name, cut(err, "bill: "))
 			}
 		}
 	}
@@ -247,7 +245,7 @@ func (r *deployedReader) quantiles(number func(column int) (float64, error)) (bi
 		q.P, q.Seconds = append(q.P, k.p), append(q.Seconds, ms/1000)
 	}
 	if err := q.Validate(); err != nil {
-		return nil, trim(err)
+		return nil, cut(err, "bill: ")
 	}
 	if r.mean < 0 {
 		return q, nil
@@ -257,7 +255,7 @@ func (r *deployedReader) quantiles(number func(column int) (float64, error)) (bi
 		return nil, err
 	}
 	if q, err = q.WithMean(mean / 1000); err != nil {
-		return nil, trim(err)
+		return nil, cut(err, "bill: ")
 	}
 	return q, nil
 }

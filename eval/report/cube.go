@@ -72,6 +72,12 @@ func Each(n int, of func(i int) float64) []float64 {
 	return out
 }
 
+// Floats are whole numbers as numbers.
+func Floats(x []int) []float64 { return Each(len(x), func(i int) float64 { return float64(x[i]) }) }
+
+// Places are the numbers of n places, from 1.
+func Places(n int) []float64 { return Each(n, func(i int) float64 { return float64(i + 1) }) }
+
 // Ratio is a over b, by seed.
 func Ratio(a, b []float64) []float64 { return Each(len(a), func(s int) float64 { return a[s] / b[s] }) }
 

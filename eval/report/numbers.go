@@ -127,6 +127,22 @@ func Plain(x float64) string {
 	return s
 }
 
+// Count writes a number of things, as in "1 arm" and "2 arms".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// List joins words with commas; without any it is what to say then.
+func List(words []string, none string) string {
+	if len(words) == 0 {
+		return none
+	}
+	return strings.Join(words, ", ")
+}
+
 // Exact writes a number for programs: all of its digits.
 func Exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
@@ -213,30 +229,31 @@ func (f Format) Number(x float64) string {
 	return unsignedZero(fmt.Sprintf(format, f.decimals, x/math.Pow10(f.power)))
 }
 
-// How a number's interval, or its range, is written after it.
-const (
-	interval = "%s [%s, %s]"
-	between  = "%s (%s to %s)"
-)
+// Aligned writes a number and its interval, padded so that columns align; a range in place of an interval stands in round
+// brackets: "0.12 (0.09 to 0.16)".
+func (f Format) Aligned(v Estimate, ranged bool) string { return f.write(v, f.width, ranged) }
 
-// Aligned writes a number and its interval, padded so that columns align.
-func (f Format) Aligned(v Estimate) string { return f.write(v, f.width, interval) }
+// Cell writes a number and its interval, or its range, without padding.
+func (f Format) Cell(v Estimate, ranged bool) string { return f.write(v, 0, ranged) }
 
-// Cell writes a number and its interval without padding.
-func (f Format) Cell(v Estimate) string { return f.write(v, 0, interval) }
-
-// AlignedRange is Aligned for a range in place of an interval: "0.12 (0.09 to 0.16)".
-func (f Format) AlignedRange(v Estimate) string { return f.write(v, f.width, between) }
-
-// CellRange is Cell for a range in place of an interval.
-func (f Format) CellRange(v Estimate) string { return f.write(v, 0, between) }
-
-func (f Format) write(v Estimate, width int, format string) string {
+func (f Format) write(v Estimate, width int, ranged bool) string {
 	padded := func(x float64) string { return fmt.Sprintf("%*s", width, f.Number(x)) }
 	if !Finite(v.At) {
 		return padded(v.At)
 	}
-	return fmt.Sprintf(format, padded(v.At), padded(v.Low), padded(v.High))
+	return padded(v.At) + " " + ends(padded(v.Low), padded(v.High), ranged)
+}
+
+// Ends are the bounds alone, in the brackets of an interval or of a range.
+func (f Format) Ends(v Estimate, ranged bool) string {
+	return ends(f.Number(v.Low), f.Number(v.High), ranged)
+}
+
+func ends(low, high string, ranged bool) string {
+	if ranged {
+		return "(" + low + " to " + high + ")"
+	}
+	return "[" + low + ", " + high + "]"
 }
 
 // Unit is the unit with the power of ten that was split off; the unit 1 is not written.

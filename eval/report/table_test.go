@@ -31,10 +31,10 @@ func TestFormat(t *testing.T) {
 	} {
 		f := Fit(c.values, Power(c.values), c.signed)
 		for i, v := range c.values {
-			if got := f.Cell(v); got != c.want[i] {
+			if got := f.Cell(v, false); got != c.want[i] {
 				t.Errorf("%v is %q, want %q", v, got, c.want[i])
 			}
-			if got := strings.Join(strings.Fields(strings.ReplaceAll(f.Aligned(v), "[", "[ ")), ""); got != strings.ReplaceAll(c.want[i], " ", "") {
+			if got := strings.Join(strings.Fields(strings.ReplaceAll(f.Aligned(v, false), "[", "[ ")), ""); got != strings.ReplaceAll(c.want[i], " ", "") {
 				t.Errorf("%v in a row is %q, want %q but for spaces", v, got, c.want[i])
 			}
 		}

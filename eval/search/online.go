@@ -245,29 +245,32 @@ func (s *Server) learner(seed uint64) (agents.Offline, error) {
 
 // guard makes safe exploration with the library as history, and the file's bands over those made from it.
 func (s *Server) guard(seed uint64) (*safe.Guard, error) {
-	r, width := s.o.Rule, len(s.rows[0].Action)
+	r := s.o.Rule
 	r.History = max(r.History, len(s.rows)+s.o.Protocol.Windows)
 	if r.LoadStep == 0 {
 		if r.LoadStep = 0.25; s.sizing.Closed() { // requests/s, or one user
 			r.LoadStep = 1
 		}
 	}
-	g := safe.New(r, width, rng.NewStream(seed, "online: safe exploration"))
-	spec := s.env.Spec()
-	at := map[string]int{}
-	for _, name := range []string{"price", "load", "violated"} {
-		i, err := spec.InfoIndex(name)
-		if err != nil {
-			return nil, err
-		}
-		at[name] = i
+	g, err := Guarded(r, s.env.Spec(), s.rows, rng.NewStream(seed, "online: safe exploration"))
+	if err == nil {
+		g.Take(s.bands.For(s.sizing.Workflow()))
 	}
-	for i := range s.rows {
-		x := s.rows[i].Info
-		g.Observe(x[at["load"]], x[at["price"]], x[at["violated"]] != 0, s.rows[i].Action)
+	return g, err
+}
+
+// Guarded is safe exploration by a rule whose history is rows of a library in the layout of an environment.
+func Guarded(rule safe.Rule, spec *envs.Spec, rows []library.Row, draws *rng.Stream) (*safe.Guard, error) {
+	at, err := Places(spec, "load", "price", "violated")
+	if err != nil {
+		return nil, err
+	}
+	g := safe.New(rule, len(rows[0].Action), draws)
+	for i := range rows {
+		x := rows[i].Info
+		g.Observe(x[at["load"]], x[at["price"]], x[at["violated"]] != 0, rows[i].Action)
 	}
 	g.Settle()
-	g.Take(s.bands.For(s.sizing.Workflow()))
 	return g, nil
 }
 

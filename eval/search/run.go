@@ -255,15 +255,25 @@ type runner struct {
 	guard   *envs.Guard
 	options envs.Options
 	rows    []library.Row
-	at      places
+	at      map[string]int
 	obs     *envs.Observation
 	act     *envs.Action
 	out     *envs.Outcome
 	spent   time.Duration
 }
 
-// places are those of a window's quantities.
-type places struct{ price, violated, latency, p95, success, successes, failed int }
+// Places are those of an environment's quantities, by their names.
+func Places(spec *envs.Spec, names ...string) (map[string]int, error) {
+	at := map[string]int{}
+	for _, name := range names {
+		i, err := spec.InfoIndex(name)
+		if err != nil {
+			return nil, err
+		}
+		at[name] = i
+	}
+	return at, nil
+}
 
 func newRunner(env envs.Env, a rollout.Actor, p Protocol) (*runner, error) {
 	if err := p.Validate(); err != nil {
@@ -287,16 +297,9 @@ func newRunner(env envs.Env, a rollout.Actor, p Protocol) (*runner, error) {
 	if p.Users > 0 {
 		r.options = envs.Options{"users": p.Users}
 	}
-	for _, q := range []struct {
-		name string
-		at   *int
-	}{
-		{"price", &r.at.price}, {"violated", &r.at.violated}, {"latency", &r.at.latency}, {"latency_p95", &r.at.p95},
-		{"success", &r.at.success}, {"successes", &r.at.successes}, {"failed", &r.at.failed},
-	} {
-		if *q.at, err = s.InfoIndex(q.name); err != nil {
-			return nil, err
-		}
+	r.at, err = Places(s, "price", "violated", "latency", "latency_p95", "success", "successes", "failed")
+	if err != nil {
+		return nil, err
 	}
 	if len(r.rows) > 0 && len(r.rows[0].Action) != len(r.act.Kinds[0]) {
 		return nil, fmt.Errorf("the library's rows have actions of %d numbers, those of %s have %d: fit the library first",
@@ -422,9 +425,9 @@ func (r *runner) step() error {
 
 // window is the last window's outcome.
 func (r *runner) window(number int, seed uint64, by string) Window {
-	x, at := r.out.Info, r.at
+	x := func(name string) float64 { return r.out.Info[r.at[name]] }
 	return Window{
-		Number: number, Seed: seed, By: by, Price: x[at.price], Latency: x[at.latency], P95: x[at.p95],
-		Success: x[at.success], Successes: x[at.successes], Failed: x[at.failed], Violated: x[at.violated] != 0,
+		Number: number, Seed: seed, By: by, Price: x("price"), Latency: x("latency"), P95: x("latency_p95"),
+		Success: x("success"), Successes: x("successes"), Failed: x("failed"), Violated: x("violated") != 0,
 	}
 }

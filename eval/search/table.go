@@ -205,7 +205,7 @@ func Figure(title string, qos sizing.QoS, results ...*Result) *chart.Figure {
 				e = append(e, of(i))
 			}
 			p.WholeX()
-			report.Line(p, s, report.Each(len(list), func(i int) float64 { return float64(i + 1) }), e)
+			report.Line(p, s, report.Places(len(list)), e)
 		}
 		draw(price, func(i Iteration) report.Estimate { return i.Price })
 		draw(latency, func(i Iteration) report.Estimate { return i.Latency })

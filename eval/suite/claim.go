@@ -40,6 +40,24 @@ type Part[D any] struct {
 	Lead, Sep string
 }
 
+// Says is a statement of one part. [Statement.Led] and [Statement.Else] give it the texts that stand before what is found
+// and in its place.
+func Says[D any](claim string, rule Rule, measure func(data D, rule Rule) []Finding) Statement[D] {
+	return Statement[D]{Claim: claim, Parts: []Part[D]{{Rule: rule, Measure: measure}}}
+}
+
+// Led is the statement with a lead before its first part's findings.
+func (s Statement[D]) Led(lead string) Statement[D] {
+	s.Parts[0].Lead = lead
+	return s
+}
+
+// Else is the statement with the finding where nothing could be measured.
+func (s Statement[D]) Else(none string) Statement[D] {
+	s.None = none
+	return s
+}
+
 // Finding is something that was measured for a claim.
 type Finding struct {
 	// Text words it; empty where the finding counts but is not worded.
@@ -54,6 +72,12 @@ type Finding struct {
 // Found is a finding with its text.
 func Found(verdict, format string, args ...any) Finding {
 	return Finding{Text: fmt.Sprintf(format, args...), Verdict: verdict}
+}
+
+// As is the finding as one of several readings of the claim.
+func (f Finding) As(reading string) Finding {
+	f.Reading = reading
+	return f
 }
 
 // Judge evaluates a table of claims and adds them to the report. A claim holds where all findings of a reading do,

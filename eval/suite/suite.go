@@ -196,6 +196,32 @@ func (o *Options) Play(ctx context.Context, stage string, r eval.Request) (*eval
 	return p, nil
 }
 
+// Step is a part of what a suite does.
+type Step func(ctx context.Context, o *Options, r *Report) error
+
+// InTurn does steps one after the other, up to the first that fails.
+func InTurn(ctx context.Context, o *Options, r *Report, steps ...Step) error {
+	for _, do := range steps {
+		if err := do(ctx, o, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stage is a step that measures something, keeps it for the claims and reports it.
+func Stage[T any](keep *T, measure func(context.Context, *Options) (T, error), report ...func(T, *Report)) Step {
+	return func(ctx context.Context, o *Options, r *Report) (err error) {
+		if *keep, err = measure(ctx, o); err != nil {
+			return err
+		}
+		for _, tell := range report {
+			tell(*keep, r)
+		}
+		return nil
+	}
+}
+
 // Each does n independent parts of a stage with the options' workers, as [eval.Each] does.
 func (o *Options) Each(ctx context.Context, stage string, n int, do func(i int) error) error {
 	return eval.Each(ctx, o.workers(), n, o.progress(stage), func(_, i int) error { return do(i) })

@@ -172,10 +172,7 @@ func replace(dir string, res *Result, files map[string][]byte, text []byte) erro
 
 // rowTable is the rows as a table.
 func rowTable(rows []Row) report.Table {
-	t := report.Table{Name: "rows"}
-	for _, name := range []string{"figure", "quantity", "unit", "paper", "ours", "ratio", "note"} {
-		t.Columns = append(t.Columns, report.Column{Name: name})
-	}
+	t := report.Table{Name: "rows", Columns: report.Head("figure", "quantity", "unit", "paper", "ours", "ratio", "note")}
 	for i := range rows {
 		r := &rows[i]
 		paper := any("")
@@ -223,15 +220,8 @@ func (res *Result) verdictLines() [][]string {
 			}
 			by[c.Verdict] = append(by[c.Verdict], c.B)
 		}
-		var parts []string
-		for _, v := range []struct{ verdict, words string }{
-			{eval.Better, "better than "}, {eval.Worse, "worse than "}, {eval.Undecided, "undecided against "},
-		} {
-			if len(by[v.verdict]) > 0 {
-				parts = append(parts, v.words+strings.Join(by[v.verdict], ", "))
-			}
-		}
-		out = append(out, []string{first.Setting, first.Metric, first.A + " is " + strings.Join(parts, "; ")})
+		out = append(out, []string{first.Setting, first.Metric,
+			first.A + " is " + eval.ByVerdict(by, "better than ", "worse than ", "undecided against ")})
 	}
 	return out
 }

@@ -17,12 +17,12 @@ import (
 // Text is the report for a terminal.
 func Text(r *Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s requests of %s in %s\n", r.Trace, grouped(r.Requests), plural(r.Functions, "function"),
+	fmt.Fprintf(&b, "%s: %s requests of %s in %s\n", r.Trace, grouped(r.Requests), report.Count(r.Functions, "function"),
 		length(r.Minutes))
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&b, "missing: %s\n", strings.Join(r.Missing, ", "))
 	}
-	fmt.Fprintf(&b, "\nrate over time, requests/s by %s, 0 to %s\n%s\n\n", plural(r.perColumn(), "minute"),
+	fmt.Fprintf(&b, "\nrate over time, requests/s by %s, 0 to %s\n%s\n\n", report.Count(r.perColumn(), "minute"),
 		short(r.columnPeak()), r.spark())
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "mean rate\t%s requests/s\t\n", short(r.Rate))
@@ -120,22 +120,15 @@ func (r *Report) spark() string {
 	return b.String()
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // length is a number of minutes as days or hours.
 func length(minutes int) string {
 	switch {
 	case minutes%1440 == 0:
-		return plural(minutes/1440, "day")
+		return report.Count(minutes/1440, "day")
 	case minutes >= 120:
 		return fmt.Sprintf("%s hours", short(float64(minutes)/60))
 	}
-	return plural(minutes, "minute")
+	return report.Count(minutes, "minute")
 }
 
 // grouped writes a number with commas between thousands.
@@ -260,7 +253,7 @@ func (r *Report) figure() *chart.Figure {
 	}
 	key := []chart.Entry{{Text: "trace", Style: line, Line: true}}
 	if len(r.perMinute) > most {
-		key = append(key, chart.Entry{Text: fmt.Sprintf("range within %s", plural(r.block(), "minute")), Style: line, Band: true})
+		key = append(key, chart.Entry{Text: fmt.Sprintf("range within %s", report.Count(r.block(), "minute")), Style: line, Band: true})
 	}
 	key = append(key, chart.Entry{Text: fmt.Sprintf("mean, %s requests/s", short(r.Rate)), Style: flat, Line: true},
 		chart.Entry{Text: "Poisson process", Style: chart.Styles(2), Line: true})

@@ -205,7 +205,7 @@ func (r *Result) measure(ctx context.Context, m *variants.Model) error {
 		return err
 	}
 	for i := range r.Plans {
-		if done(ctx) {
+		if ctx.Err() != nil {
 			break
 		}
 		got, err := x.Measure(r.Plans[i].Choice, period)
@@ -216,8 +216,6 @@ func (r *Result) measure(ctx context.Context, m *variants.Model) error {
 	}
 	return nil
 }
-
-func done(ctx context.Context) bool { return ctx.Err() != nil }
 
 // add describes a plan.
 func (r *Result) add(m *variants.Model, name string, plan variants.Solved) {
@@ -267,26 +265,17 @@ func load(l *variants.Load) string {
 	return out
 }
 
-// quantities are the rows of a measured plan: name, value, and how it is written.
-func quantities(m *variants.Measured) []struct {
-	name  string
-	of    variants.Interval
-	write func(float64) string
-} {
-	return []struct {
+// measuredText is what was measured of a plan, as a table with 95 % intervals.
+func measuredText(m *variants.Measured) string {
+	rows := [][]string{{"measured", "value", "95 % interval"}}
+	for _, q := range []struct {
 		name  string
 		of    variants.Interval
 		write func(float64) string
 	}{
 		{"mean response time", m.Mean, seconds}, {"p50", m.P50, seconds}, {"p95", m.P95, seconds}, {"p99", m.P99, seconds},
 		{"USD per million executions", m.USD, usd},
-	}
-}
-
-// measuredText is what was measured of a plan, as a table with 95 % intervals.
-func measuredText(m *variants.Measured) string {
-	rows := [][]string{{"measured", "value", "95 % interval"}}
-	for _, q := range quantities(m) {
+	} {
 		rows = append(rows, []string{q.name, q.write(q.of.Value), q.write(q.of.Lo) + " to " + q.write(q.of.Hi)})
 	}
 	var b strings.Builder

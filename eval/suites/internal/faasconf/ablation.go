@@ -1,11 +1,13 @@
 package faasconf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/stats"
@@ -64,65 +66,60 @@ func figure11(r *suite.Report, f *field) error {
 // unlimited compares the best configurations of a cell with the same ones without a limit: mean changes in percent, by
 // fresh window.
 func unlimited(a *app, users int, c cell) (latency, count []float64, err error) {
-	with, err := newEnv(a.name, sizing.Hybrid, []int{users})
-	if err != nil {
-		return nil, nil, err
-	}
-	without, err := newEnv(a.name, sizing.Hardware, []int{users})
-	if err != nil {
-		return nil, nil, err
-	}
 	n := search.Default().Fresh
-	x, y := &totals{}, &totals{}
+	x, err := newTotals(a, sizing.Hybrid, users, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := newTotals(a, sizing.Hardware, users, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	any := false
 	for _, res := range c {
 		for i := range res.Repetitions {
-			p := &res.Repetitions[i]
-			if p.Best < 0 {
-				continue
-			}
-			if err := x.add(with, p.Action, n); err != nil {
-				return nil, nil, err
-			}
-			if err := y.add(without, hardwareOf(p.Action, len(with.Functions())), n); err != nil {
-				return nil, nil, err
+			if p := &res.Repetitions[i]; p.Best >= 0 {
+				any = true
+				err = errors.Join(err, x.add(p.Action), y.add(hardwareOf(p.Action, len(x.env.Functions()))))
 			}
 		}
 	}
-	if x.latency == nil {
-		return nil, nil, nil
+	if !any || err != nil {
+		return nil, nil, err
 	}
 	return changes(x.latency, y.latency)[0], changes(x.successes, y.successes)[0], nil
 }
 
 // totals are sums over configurations, by fresh window.
-type totals struct{ latency, successes []float64 }
+type totals struct {
+	env                *sizing.Env
+	latency, successes []float64
+}
 
-// add measures a configuration in n windows.
-func (t *totals) add(e *sizing.Env, action []float32, n int) error {
-	spec := e.Spec()
+func newTotals(a *app, decide string, users, windows int) (*totals, error) {
+	e, err := newEnv(a.name, decide, []int{users})
+	return &totals{e, make([]float64, windows), make([]float64, windows)}, err
+}
+
+// add measures a configuration in each window.
+func (t *totals) add(action []float32) error {
+	spec := t.env.Spec()
 	obs, act, out := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
-	latency, err := spec.InfoIndex("latency")
+	at, err := search.Places(spec, "latency", "successes")
 	if err != nil {
 		return err
-	}
-	successes, err := spec.InfoIndex("successes")
-	if err != nil {
-		return err
-	}
-	if t.latency == nil {
-		t.latency, t.successes = make([]float64, n), make([]float64, n)
 	}
 	key := rng.New(librarySeed, "suite/faasconf/limit")
-	for k := range n {
-		if err := e.Reset(key.With(uint64(k)).Uint64(), nil, obs); err != nil {
+	for k := range t.latency {
+		if err := t.env.Reset(key.With(uint64(k)).Uint64(), nil, obs); err != nil {
 			return err
 		}
 		copy(act.Kinds[0], action)
-		if err := e.Step(act, obs, out); err != nil {
+		if err := t.env.Step(act, obs, out); err != nil {
 			return err
 		}
-		t.latency[k] += out.Info[latency]
-		t.successes[k] += out.Info[successes]
+		t.latency[k] += out.Info[at["latency"]]
+		t.successes[k] += out.Info[at["successes"]]
 	}
 	return nil
 }
@@ -179,11 +176,11 @@ func figure14(r *suite.Report, f *field) {
 		x, y := with.missed(), without.missed()
 		saved := points(y, x)
 		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved by safe exploration, %s", a.name), Unit: "%",
-			Paper: new(p.violations), Ours: number(100 * (1 - stats.Mean(pooled(x))/stats.Mean(pooled(y)))),
+			Paper: new(p.violations), Ours: eval.Number(100 * (1 - stats.Mean(pooled(x))/stats.Mean(pooled(y)))),
 			Note: fmt.Sprintf("%.1f against %.1f %% of windows; %d users are ours", 100*stats.Mean(pooled(x)), 100*stats.Mean(pooled(y)),
 				safeUsers)})
 		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("windows decided by safe exploration, %s", a.name), Unit: "%",
-			Ours: number(100 * stats.Mean(pooled(with.guarded()))), Note: "the policy's price was out of its range"})
+			Ours: eval.Number(100 * stats.Mean(pooled(with.guarded()))), Note: "the policy's price was out of its range"})
 		r.Measured(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved, %s", a.name), Unit: "points",
 			Note: "of the search's windows"}, saved)
 		f.savingRow(r, "14, "+a.name, oursName, boldName, p.price, []*app{a}, []int{safeUsers})
@@ -210,10 +207,7 @@ func (f *field) drawServing(r *suite.Report) {
 			continue
 		}
 		methods := []string{oursName, boldName}
-		xs := make([]float64, search.Default().Windows)
-		for i := range xs {
-			xs[i] = float64(i + 1)
-		}
+		xs := report.Places(search.Default().Windows)
 		for _, q := range []struct {
 			title, y string
 			value    func(w search.Window) float64

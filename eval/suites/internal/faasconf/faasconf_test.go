@@ -15,17 +15,9 @@ func TestLab(t *testing.T) {
 	limited := large
 	limited.Concurrency = limit
 	for seed := range uint64(3) {
-		few, err := l.window(seed, 3, l.all(large))
-		if err != nil {
-			t.Fatal(err)
-		}
-		many, err := l.window(seed, 30, l.all(large))
-		if err != nil {
-			t.Fatal(err)
-		}
-		held, err := l.window(seed, 30, l.all(limited))
-		if err != nil {
-			t.Fatal(err)
+		few, many, held := l.window(seed, 3, l.all(large)), l.window(seed, 30, l.all(large)), l.window(seed, 30, l.all(limited))
+		if l.err != nil {
+			t.Fatal(l.err)
 		}
 		if many.latency < 2*few.latency || held.p95 >= many.p95 || len(few.p75) != 5 || few.successes <= 0 {
 			t.Errorf("seed %d: 3 users %+v, 30 users %+v, with a limit of 3 %+v", seed, few, many, held)
@@ -40,23 +32,12 @@ func TestTuning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m, choose := range []func(*tuner) ([]sizing.Resources, error){individually, oneAfterAnother, allAtOnce} {
+	for m, choose := range []func(*tuner) []sizing.Resources{individually, oneAfterAnother, allAtOnce} {
 		u := &tuner{lab: l, seed: 1, qos: sizing.RisingThresholds(sizing.Sequential, tuneUsers)}
-		most, err := l.price(u.largest())
-		if err != nil {
-			t.Fatal(err)
-		}
-		rs, err := choose(u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		price, err := l.price(rs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := u.try(rs)
-		if err != nil {
-			t.Fatal(err)
+		most, rs := l.price(u.largest()), choose(u)
+		price, s := l.price(rs), u.try(rs)
+		if l.err != nil {
+			t.Fatal(l.err)
 		}
 		t.Logf("%s: %.2f of %.2f USD/h, %.1f s, %d windows, violated %t", tuningMethods[m], price, most, s.latency, u.windows,
 			s.violated)

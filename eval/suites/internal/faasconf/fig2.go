@@ -9,12 +9,15 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 )
 
 // lab measures single windows of a workflow under closed-loop users, each a new deployment, as FaaSConf's testbed does.
+// After an error it measures nothing more, and all is zero.
 type lab struct {
 	env *sizing.Env
 	rng sizing.Range
@@ -23,6 +26,7 @@ type lab struct {
 	out *envs.Outcome
 	p75 int // the feature's index
 	at  map[string]int
+	err error
 }
 
 // seen is what one window gave.
@@ -46,17 +50,13 @@ func newLab(name string) (*lab, error) {
 	spec := env.Spec()
 	l := &lab{
 		env: env, rng: env.Range(), obs: envs.NewObservation(spec), act: envs.NewAction(spec), out: envs.NewOutcome(spec),
-		p75: slices.Index(spec.Kinds[0].Features, "p75"), at: map[string]int{},
-	}
-	for _, name := range []string{"latency", "latency_p95", "successes", "violated"} {
-		if l.at[name], err = spec.InfoIndex(name); err != nil {
-			return nil, err
-		}
+		p75: slices.Index(spec.Kinds[0].Features, "p75"),
 	}
 	if l.p75 < 0 {
 		return nil, fmt.Errorf("%s: no feature p75", spec.ID)
 	}
-	return l, nil
+	l.at, err = search.Places(spec, "latency", "latency_p95", "successes", "violated")
+	return l, err
 }
 
 // functions is the number of the workflow's functions.
@@ -75,29 +75,34 @@ func (l *lab) encode(rs []sizing.Resources) {
 }
 
 // price is what a configuration costs, in USD per hour.
-func (l *lab) price(rs []sizing.Resources) (float64, error) {
-	l.encode(rs)
-	return l.env.PriceOf(l.act)
+func (l *lab) price(rs []sizing.Resources) (usd float64) {
+	if l.err == nil {
+		l.encode(rs)
+		usd, l.err = l.env.PriceOf(l.act)
+	}
+	return usd
 }
 
 // window measures a configuration under a number of users.
-func (l *lab) window(seed uint64, users int, rs []sizing.Resources) (seen, error) {
-	if err := l.env.Reset(seed, envs.Options{"users": users}, l.obs); err != nil {
-		return seen{}, err
+func (l *lab) window(seed uint64, users int, rs []sizing.Resources) seen {
+	s := seen{p75: make([]float64, len(rs))}
+	if l.err == nil {
+		l.err = l.env.Reset(seed, envs.Options{"users": users}, l.obs)
 	}
-	l.encode(rs)
-	if err := l.env.Step(l.act, l.obs, l.out); err != nil {
-		return seen{}, err
+	if l.err == nil {
+		l.encode(rs)
+		l.err = l.env.Step(l.act, l.obs, l.out)
 	}
-	s := seen{
-		latency: l.out.Info[l.at["latency"]], p95: l.out.Info[l.at["latency_p95"]],
-		successes: l.out.Info[l.at["successes"]], violated: l.out.Info[l.at["violated"]] != 0,
+	if l.err != nil {
+		return s
 	}
+	s.latency, s.p95 = l.out.Info[l.at["latency"]], l.out.Info[l.at["latency_p95"]]
+	s.successes, s.violated = l.out.Info[l.at["successes"]], l.out.Info[l.at["violated"]] != 0
 	width := len(l.env.Spec().Kinds[0].Features)
 	for f := range rs {
-		s.p75 = append(s.p75, float64(l.obs.Kinds[0].Values[f*width+l.p75]))
+		s.p75[f] = float64(l.obs.Kinds[0].Values[f*width+l.p75])
 	}
-	return s, nil
+	return s
 }
 
 // paperHolistic is by how many percent holistic tuning is cheaper than sequential tuning (§2.2).
@@ -142,28 +147,19 @@ func (t *tuning) measure(seed uint64, i int) error {
 	if err != nil {
 		return err
 	}
-	for m, choose := range []func(*tuner) ([]sizing.Resources, error){individually, oneAfterAnother, allAtOnce} {
+	for m, choose := range []func(*tuner) []sizing.Resources{individually, oneAfterAnother, allAtOnce} {
 		u := &tuner{lab: l, seed: seed, qos: sizing.RisingThresholds(sizing.Sequential, tuneUsers)}
-		rs, err := choose(u)
-		if err != nil {
-			return err
-		}
+		rs := choose(u)
 		for k := range freshWindows {
-			s, err := l.window(seed+freshSeeds*uint64(k+1), tuneUsers, rs)
-			if err != nil {
-				return err
-			}
+			s := l.window(seed+freshSeeds*uint64(k+1), tuneUsers, rs)
 			t.latency.At(m)[i] += s.latency / freshWindows
 			if !s.violated {
 				t.kept.At(m)[i] += 1.0 / freshWindows
 			}
 		}
-		if t.price.At(m)[i], err = l.price(rs); err != nil {
-			return err
-		}
-		t.windows.At(m)[i] = float64(u.windows)
+		t.price.At(m)[i], t.windows.At(m)[i] = l.price(rs), float64(u.windows)
 	}
-	return nil
+	return l.err
 }
 
 // What was tuned is measured again in freshWindows windows, whose seeds are multiples of freshSeeds away. While tuning,
@@ -186,15 +182,12 @@ func (u *tuner) largest() []sizing.Resources {
 }
 
 // try measures a configuration: means over windows, and whether most of them missed the thresholds.
-func (u *tuner) try(rs []sizing.Resources) (out seen, err error) {
+func (u *tuner) try(rs []sizing.Resources) (out seen) {
 	out.p75 = make([]float64, len(rs))
 	missed := 0
 	for k := range tryWindows {
 		u.windows++
-		s, err := u.lab.window(trySeeds+tryWindows*u.seed+uint64(k), tuneUsers, rs)
-		if err != nil {
-			return out, err
-		}
+		s := u.lab.window(trySeeds+tryWindows*u.seed+uint64(k), tuneUsers, rs)
 		out.latency += s.latency / tryWindows
 		for f, p := range s.p75 {
 			out.p75[f] += p / tryWindows
@@ -204,88 +197,63 @@ func (u *tuner) try(rs []sizing.Resources) (out seen, err error) {
 		}
 	}
 	out.violated = missed > tryWindows/2
-	return out, nil
+	return out
 }
 
 // cheapest returns the cheapest configuration of function f that is good, the other functions as in rs; the largest if
 // none is.
-func (u *tuner) cheapest(rs []sizing.Resources, f int, good func(seen) bool) (sizing.Resources, error) {
+func (u *tuner) cheapest(rs []sizing.Resources, f int, good func(seen) bool) sizing.Resources {
 	best, least := at(len(tuneCores)-1, len(tuneReplicas)-1), math.Inf(1)
-	trial := append([]sizing.Resources(nil), rs...)
+	trial := slices.Clone(rs)
 	for c := range tuneCores {
 		for r := range tuneReplicas {
 			trial[f] = at(c, r)
-			price, err := u.lab.price(trial)
-			if err != nil {
-				return best, err
-			}
-			if price >= least {
-				continue
-			}
-			s, err := u.try(trial)
-			if err != nil {
-				return best, err
-			}
-			if good(s) {
+			if price := u.lab.price(trial); price < least && good(u.try(trial)) {
 				best, least = trial[f], price
 			}
 		}
 	}
-	return best, nil
+	return best
 }
 
 // individually gives each function the cheapest configuration that keeps its own latency, while the others have the
 // largest. Its threshold is the workflow's, shared out as the latencies are when all have the largest.
-func individually(u *tuner) ([]sizing.Resources, error) {
+func individually(u *tuner) []sizing.Resources {
 	rs := u.largest()
-	s, err := u.try(rs)
-	if err != nil {
-		return nil, err
-	}
+	all := u.try(rs)
 	var sum float64
-	for _, p := range s.p75 {
+	for _, p := range all.p75 {
 		sum += p
 	}
-	out := append([]sizing.Resources(nil), rs...)
+	out := slices.Clone(rs)
 	for f := range rs {
-		own := u.qos.Latency * s.p75[f] / sum
-		if out[f], err = u.cheapest(rs, f, func(s seen) bool { return s.p75[f] <= own }); err != nil {
-			return nil, err
-		}
+		own := u.qos.Latency * all.p75[f] / sum
+		out[f] = u.cheapest(rs, f, func(s seen) bool { return s.p75[f] <= own })
 	}
-	return out, nil
+	return out
 }
 
 // oneAfterAnother gives each function in turn the cheapest configuration with which the workflow keeps its thresholds,
 // while those after it still have the largest.
-func oneAfterAnother(u *tuner) ([]sizing.Resources, error) {
+func oneAfterAnother(u *tuner) []sizing.Resources {
 	rs := u.largest()
 	for f := range rs {
-		var err error
-		if rs[f], err = u.cheapest(rs, f, func(s seen) bool { return !s.violated }); err != nil {
-			return nil, err
-		}
+		rs[f] = u.cheapest(rs, f, func(s seen) bool { return !s.violated })
 	}
-	return rs, nil
+	return rs
 }
 
 // allAtOnce goes from the largest configuration down: of all single steps down of any function that keep the
 // thresholds, it takes the one that saves most for the latency that it adds, until there is none.
-func allAtOnce(u *tuner) ([]sizing.Resources, error) {
+func allAtOnce(u *tuner) []sizing.Resources {
 	rs := u.largest()
 	levels := make([][2]int, len(rs)) // of cores and of replicas
 	for f := range rs {
 		levels[f] = [2]int{len(tuneCores) - 1, len(tuneReplicas) - 1}
 	}
-	now, err := u.try(rs)
-	if err != nil {
-		return nil, err
-	}
+	now := u.try(rs)
 	for {
-		price, err := u.lab.price(rs)
-		if err != nil {
-			return nil, err
-		}
+		price := u.lab.price(rs)
 		type step struct {
 			function, knob int
 			worth          float64
@@ -299,24 +267,17 @@ func allAtOnce(u *tuner) ([]sizing.Resources, error) {
 				}
 				to := levels[f]
 				to[k]--
-				trial := append([]sizing.Resources(nil), rs...)
+				trial := slices.Clone(rs)
 				trial[f] = at(to[0], to[1])
-				less, err := u.lab.price(trial)
-				if err != nil {
-					return nil, err
-				}
-				s, err := u.try(trial)
-				if err != nil {
-					return nil, err
-				}
+				less, s := u.lab.price(trial), u.try(trial)
 				worth := (price - less) / max(s.latency-now.latency, leastSlower)
 				if !s.violated && worth > best.worth {
 					best = step{f, k, worth, s}
 				}
 			}
 		}
-		if best.function < 0 {
-			return rs, nil
+		if best.function < 0 || u.lab.err != nil {
+			return rs
 		}
 		levels[best.function][best.knob]--
 		rs[best.function], now = at(levels[best.function][0], levels[best.function][1]), best.seen
@@ -341,7 +302,7 @@ func (t *tuning) report(r *suite.Report) {
 		Paper: new(paperHolistic), Note: "Sequential, 20 users"}, t.saved())
 	for m, name := range tuningMethods {
 		r.Row(suite.Row{Figure: "2", Quantity: "fresh windows that kept the thresholds, " + name + " tuning", Unit: "%",
-			Ours: number(100 * stats.Mean(t.kept.At(m)))})
+			Ours: eval.Number(100 * stats.Mean(t.kept.At(m)))})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
@@ -45,11 +46,11 @@ func figure8(r *suite.Report, f *field) {
 			continue
 		}
 		r.Row(suite.Row{Figure: "8", Quantity: "searches without a feasible configuration (X), " + m.name, Unit: "%",
-			Ours: number(100 * none / all)})
+			Ours: eval.Number(100 * none / all)})
 		r.Row(suite.Row{Figure: "8", Quantity: "windows of the search that missed the thresholds, " + m.name, Unit: "%",
-			Ours: number(100 * missed / all)})
+			Ours: eval.Number(100 * missed / all)})
 		r.Row(suite.Row{Figure: "8", Quantity: "the best again, fresh windows that missed the thresholds, " + m.name,
-			Unit: "%", Ours: number(100 * stats.Mean(again)),
+			Unit: "%", Ours: eval.Number(100 * stats.Mean(again)),
 			Note: "0 as the search saw it: the winner's curse"})
 	}
 }
@@ -63,11 +64,16 @@ func (f *field) savingRow(r *suite.Report, figure, a, b string, paper float64, a
 	if paper != 0 {
 		row.Paper = new(paper)
 	}
-	if s := f.savings(a, b, apps, users); len(s) > 0 {
-		r.Measured(row, s)
+	savedRow(r, row, f.savings(a, b, apps, users), "no repetition in which both found a feasible configuration")
+}
+
+// savedRow adds a row of savings, or one without a value and with another note where there are none.
+func savedRow(r *suite.Report, row suite.Row, savings stats.Scores, none string) {
+	if len(savings) > 0 {
+		r.Measured(row, savings)
 		return
 	}
-	row.Ours, row.Note = number(nan), "no repetition in which both found a feasible configuration"
+	row.Ours, row.Note = eval.Number(nan), none
 	r.Row(row)
 }
 
@@ -76,7 +82,7 @@ func (f *field) draw(r *suite.Report, name, caption string, methods []string, ap
 	p := newPlot(name, caption+"; the mean over repetitions that found one. A point is missing where none did.", "method",
 		"users", "price [USD/h]")
 	for _, a := range apps {
-		p.panel(r, a.name, "users", "price (USD/h)", methods, floats(f.users), func(s, k int) []float64 {
+		p.panel(r, a.name, "users", "price (USD/h)", methods, report.Floats(f.users), func(s, k int) []float64 {
 			return pooled(f.of(methods[s], a.name, f.users[k]).prices())
 		})
 	}
@@ -88,12 +94,7 @@ func (f *field) draw(r *suite.Report, name, caption string, methods []string, ap
 func (f *field) reliableRow(r *suite.Report, a, b string) {
 	row := suite.Row{Figure: "8", Quantity: fmt.Sprintf("%s is cheaper than %s by, reliable ones", a, b), Unit: "%",
 		Note: "as above, of the configurations that kept the thresholds in half of 20 fresh windows or more"}
-	if s := f.savingsOf(cell.reliable, a, b, f.apps, f.users); len(s) > 0 {
-		r.Measured(row, s)
-		return
-	}
-	row.Ours = number(nan)
-	r.Row(row)
+	savedRow(r, row, f.savingsOf(cell.reliable, a, b, f.apps, f.users), row.Note)
 }
 
 // savings are by how many percent a is cheaper than b: [version of a][repetition], the mean over the scenarios in which
@@ -192,15 +193,15 @@ func point(x []float64) report.Estimate {
 
 // searchClaims are those of §5.2.1 and §5.2.3.
 var searchClaims = []suite.Statement[*field]{
-	{Claim: "FaaSConf is cheaper than Firm (24 %), RAMBO (23 %), Aquatope (28 %) and random search (31 %)",
-		Parts: []suite.Part[*field]{{Rule: suite.Over(0), Measure: func(f *field, rule suite.Rule) (out []suite.Finding) {
+	suite.Says("FaaSConf is cheaper than Firm (24 %), RAMBO (23 %), Aquatope (28 %) and random search (31 %)",
+		suite.Over(0), func(f *field, rule suite.Rule) (out []suite.Finding) {
 			for _, b := range []string{firmName, "rambo", "aquatope", "random-search"} {
 				out = append(out, f.cheaper(oursName, b, f.apps, rule))
 			}
 			return out
-		}}}},
-	{Claim: "rivals that decide hardware alone find nothing at all in some scenarios", Parts: []suite.Part[*field]{
-		{Measure: func(f *field, _ suite.Rule) []suite.Finding {
+		}),
+	suite.Says("rivals that decide hardware alone find nothing at all in some scenarios",
+		nil, func(f *field, _ suite.Rule) []suite.Finding {
 			none := 0
 			for _, b := range []string{firmName, "rambo", "aquatope", "random-search"} {
 				for _, a := range f.apps {
@@ -211,39 +212,35 @@ var searchClaims = []suite.Statement[*field]{
 					}
 				}
 			}
-			return []suite.Finding{{Text: fmt.Sprintf("in %d of %d", none, 4*len(f.apps)*len(f.users)),
-				Verdict: suite.If(none > 0)}}
-		}},
-	}},
-	{Claim: "deciding the limit makes Firm cheaper (22.08 %)", Parts: []suite.Part[*field]{
-		{Rule: suite.Over(0), Measure: func(f *field, rule suite.Rule) []suite.Finding {
+			return []suite.Finding{suite.Found(suite.If(none > 0), "in %d of %d", none, 4*len(f.apps)*len(f.users))}
+		}),
+	suite.Says("deciding the limit makes Firm cheaper (22.08 %)",
+		suite.Over(0), func(f *field, rule suite.Rule) []suite.Finding {
 			a := f.app(sizing.Sequential)
 			if a == nil {
 				return nil
 			}
 			return []suite.Finding{f.cheaper(firmName+withLimit, firmName, []*app{a}, rule)}
-		}},
-	}, None: "not played in a quick run"},
-	{Claim: "attention is cheaper than the mean (11.85 %), all agents (19.88 %) and one agent for all (10.84 %)",
-		Parts: []suite.Part[*field]{{Rule: suite.Over(0), Measure: func(f *field, rule suite.Rule) (out []suite.Finding) {
+		}).Else("not played in a quick run"),
+	suite.Says("attention is cheaper than the mean (11.85 %), all agents (19.88 %) and one agent for all (10.84 %)",
+		suite.Over(0), func(f *field, rule suite.Rule) (out []suite.Finding) {
 			for _, b := range []string{mfName, maddpgName, ddpgName} {
 				out = append(out, f.cheaper(boldName, b, f.apps, rule))
 			}
 			return out
-		}}}},
-	{Claim: "safe exploration lowers violations while serving (60 %, 37.5 %)", Parts: []suite.Part[*field]{
-		{Rule: suite.Under(0), Measure: func(f *field, rule suite.Rule) (out []suite.Finding) {
+		}),
+	suite.Says("safe exploration lowers violations while serving (60 %, 37.5 %)",
+		suite.Under(0), func(f *field, rule suite.Rule) (out []suite.Finding) {
 			for _, p := range paperSafe {
 				a := f.app(p.app)
 				if a == nil {
 					continue
 				}
 				e := estimate(points(f.of(oursName, a.name, safeUsers).missed(), f.of(boldName, a.name, safeUsers).missed()))
-				out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %s points", p.app, e), Verdict: rule(e)})
+				out = append(out, suite.Found(rule(e), "%s: %s points", p.app, e))
 			}
 			return out
-		}},
-	}, None: "not played in a quick run"},
+		}).Else("not played in a quick run"),
 }
 
 // cheaper measures by how many percent a is cheaper than b.
@@ -253,5 +250,5 @@ func (f *field) cheaper(a, b string, apps []*app, rule suite.Rule) suite.Finding
 		return suite.Finding{Text: b + ": nothing to compare with", Verdict: suite.Unknown}
 	}
 	e := estimate(s)
-	return suite.Finding{Text: fmt.Sprintf("%s: %s %%", b, e), Verdict: rule(e)}
+	return suite.Found(rule(e), "%s: %s %%", b, e)
 }

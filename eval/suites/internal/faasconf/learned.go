@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
@@ -187,22 +188,9 @@ func (l *learner) serving(engine nets.Engine, a *app, e *sizing.Env, rows []libr
 // guard makes safe exploration whose history is the library, with a band for each number of users.
 func guard(e *sizing.Env, rows []library.Row) func(uint64) (*safe.Guard, error) {
 	return func(seed uint64) (*safe.Guard, error) {
-		rule, spec := safe.Default(), e.Spec()
+		rule := safe.Default()
 		rule.History, rule.MinHistory, rule.LoadStep = len(rows)+1000, 10, 1
-		g := safe.New(rule, len(rows[0].Action), rng.NewStream(seed, "suite/faasconf/safe"))
-		var at [3]int
-		for i, name := range []string{"load", "price", "violated"} {
-			var err error
-			if at[i], err = spec.InfoIndex(name); err != nil {
-				return nil, err
-			}
-		}
-		for i := range rows {
-			x := rows[i].Info
-			g.Observe(x[at[0]], x[at[1]], x[at[2]] != 0, rows[i].Action)
-		}
-		g.Settle()
-		return g, nil
+		return search.Guarded(rule, e.Spec(), rows, rng.NewStream(seed, "suite/faasconf/safe"))
 	}
 }
 

@@ -2,6 +2,7 @@ package faasconf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -89,31 +90,22 @@ func (m *motivation) measure(seed uint64, i int) error {
 		return err
 	}
 	for k, u := range few {
-		s, err := seq.window(seed, u, seq.all(large))
-		if err != nil {
-			return err
-		}
-		m.crowd.At(k)[i] = s.latency
+		m.crowd.At(k)[i] = seq.window(seed, u, seq.all(large)).latency
 	}
 	limited := large
 	limited.Concurrency = limit
 	for k, u := range users {
 		for with, r := range []sizing.Resources{large, limited} {
-			if m.limited.At(k, with)[i], err = seq.window(seed, u, seq.all(r)); err != nil {
-				return err
-			}
+			m.limited.At(k, with)[i] = seq.window(seed, u, seq.all(r))
 		}
 	}
 	for a, c := range cores {
 		for b, l := range limits {
-			s, err := seq.window(seed, 20, seq.all(sizing.Resources{CPU: c, Memory: 2048, Replicas: 3, Concurrency: l}))
-			if err != nil {
-				return err
-			}
-			m.grid.At(a, b)[i] = s.latency
+			one := sizing.Resources{CPU: c, Memory: 2048, Replicas: 3, Concurrency: l}
+			m.grid.At(a, b)[i] = seq.window(seed, 20, seq.all(one)).latency
 		}
 	}
-	return m.neighbours(seed, i)
+	return errors.Join(seq.err, m.neighbours(seed, i))
 }
 
 // neighbours is Fig. 3b: a function keeps its configuration, the middle of the ranges, while all others are drawn anew
@@ -132,11 +124,7 @@ func (m *motivation) neighbours(seed uint64, i int) error {
 			for run := range reconfigs {
 				rs := par.random(draws)
 				rs[f] = middle
-				s, err := par.window(seed, u, rs)
-				if err != nil {
-					return err
-				}
-				if p := s.p75[f]; run == 0 {
+				if p := par.window(seed, u, rs).p75[f]; run == 0 {
 					least, most = p, p
 				} else {
 					least, most = min(least, p), max(most, p)
@@ -145,7 +133,7 @@ func (m *motivation) neighbours(seed uint64, i int) error {
 			m.change.At(k, f)[i] = most / max(least, 1e-3)
 		}
 	}
-	return nil
+	return par.err
 }
 
 // random draws a configuration that the machines can hold.
@@ -247,7 +235,7 @@ func (m *motivation) spread(r *suite.Report) {
 func (m *motivation) draw(r *suite.Report) {
 	fig1 := newPlot("fig1-users-and-limit", "Fig. 1: mean latency of the Sequential workflow over closed-loop users, "+
 		"3 replicas of 2 cores each, with and without a concurrency limit of 3.", "limit", "users", "mean latency [s]")
-	fig1.panel(r, "1b Sequential", "users", "mean latency (s)", []string{"no limit", "limit of 3"}, floats(users),
+	fig1.panel(r, "1b Sequential", "users", "mean latency (s)", []string{"no limit", "limit of 3"}, report.Floats(users),
 		func(s, k int) []float64 { return m.limited.Of(mean, k, s) })
 	fig1.add(r)
 	var sizes []string
@@ -256,37 +244,32 @@ func (m *motivation) draw(r *suite.Report) {
 	}
 	fig3a := newPlot("fig3a-limit-and-cpu", "Fig. 3a: mean latency of the Sequential workflow at 20 users over the "+
 		"concurrency limit, for four sizes of an instance.", "instance", "limit", "mean latency [s]")
-	fig3a.panel(r, "3a Sequential, 20 users", "concurrency limit", "mean latency (s)", sizes, floats(limits),
+	fig3a.panel(r, "3a Sequential, 20 users", "concurrency limit", "mean latency (s)", sizes, report.Floats(limits),
 		func(s, k int) []float64 { return m.grid.At(s, k) })
 	fig3a.add(r)
 	fig3b := newPlot("fig3b-neighbours", "Fig. 3b: largest over smallest p75 of a function of Parallel that keeps its "+
 		"configuration while the others are drawn anew 15 times.", "function", "users", "largest over smallest p75")
-	fig3b.panel(r, "3b Parallel", "users", "largest over smallest p75", m.changed, floats(users),
+	fig3b.panel(r, "3b Parallel", "users", "largest over smallest p75", m.changed, report.Floats(users),
 		func(s, k int) []float64 { return m.change.At(k, s) })
 	fig3b.add(r)
-}
-
-func floats(x []int) []float64 {
-	return report.Each(len(x), func(i int) float64 { return float64(x[i]) })
 }
 
 // motivationClaims are those of §2.2. For the limit and the neighbours the rules ask for the direction; the rows have
 // the paper's numbers.
 var motivationClaims = []suite.Statement[*motivation]{
-	{Claim: "latency grows with concurrent users: ×10.1 from 3 to 30", Parts: []suite.Part[*motivation]{
-		{Rule: suite.Reaches(paperCrowd), Measure: func(m *motivation, rule suite.Rule) []suite.Finding {
+	suite.Says("latency grows with concurrent users: ×10.1 from 3 to 30",
+		suite.Reaches(paperCrowd), func(m *motivation, rule suite.Rule) []suite.Finding {
 			e := interval(m.crowded())
-			return []suite.Finding{{Text: fmt.Sprintf("× %s", e), Verdict: rule(e)}}
-		}},
-	}},
+			return []suite.Finding{suite.Found(rule(e), "× %s", e)}
+		}),
 	{Claim: "a concurrency limit of 3 lowers mean latency (26.65 %) and p95 (42.77 %) and raises throughput (19.35 %)",
 		Parts: []suite.Part[*motivation]{
 			{Rule: suite.Under(0), Lead: "mean latency ", Measure: effect(mean)},
 			{Rule: suite.Under(0), Lead: "; p95 ", Measure: effect(tail)},
 			{Rule: suite.Over(0), Lead: "; successes ", Measure: effect(count)},
 		}},
-	{Claim: "the best concurrency limit depends on the hardware", Parts: []suite.Part[*motivation]{
-		{Measure: func(m *motivation, _ suite.Rule) []suite.Finding {
+	suite.Says("the best concurrency limit depends on the hardware",
+		nil, func(m *motivation, _ suite.Rule) []suite.Finding {
 			var best []int
 			differ := false
 			for a := range cores {
@@ -294,33 +277,28 @@ var motivationClaims = []suite.Statement[*motivation]{
 				best = append(best, limits[at])
 				differ = differ || best[a] != best[0]
 			}
-			return []suite.Finding{{Text: fmt.Sprintf("best limits at %v millicores: %v", cores, best),
-				Verdict: suite.If(differ)}}
-		}},
-	}},
-	{Claim: "others' configurations change a function's p75 by 1.5 to 8.5 times", Parts: []suite.Part[*motivation]{
-		{Rule: suite.Over(1), Measure: func(m *motivation, rule suite.Rule) []suite.Finding {
+			return []suite.Finding{suite.Found(suite.If(differ), "best limits at %v millicores: %v", cores, best)}
+		}),
+	suite.Says("others' configurations change a function's p75 by 1.5 to 8.5 times",
+		suite.Over(1), func(m *motivation, rule suite.Rule) []suite.Finding {
 			least, most := m.extremes()
 			a, b := interval(least), interval(most)
-			return []suite.Finding{{Text: fmt.Sprintf("by %s to %s times", a, b), Verdict: rule(a)}}
-		}},
-	}},
+			return []suite.Finding{suite.Found(rule(a), "by %s to %s times", a, b)}
+		}),
 }
 
 // tuningClaims are those of Fig. 2.
 var tuningClaims = []suite.Statement[*tuning]{
-	{Claim: "tuning each function by itself does not keep the workflow's QoS", Parts: []suite.Part[*tuning]{
-		{Measure: func(t *tuning, _ suite.Rule) []suite.Finding {
+	suite.Says("tuning each function by itself does not keep the workflow's QoS",
+		nil, func(t *tuning, _ suite.Rule) []suite.Finding {
 			kept := 100 * stats.Mean(t.kept.At(0))
-			return []suite.Finding{{Text: fmt.Sprintf("kept in %.3g %% of fresh windows", kept), Verdict: suite.If(kept < 50)}}
-		}},
-	}},
-	{Claim: "holistic tuning is 29.34 % cheaper than tuning one function after another", Parts: []suite.Part[*tuning]{
-		{Rule: suite.Over(0), Measure: func(t *tuning, rule suite.Rule) []suite.Finding {
+			return []suite.Finding{suite.Found(suite.If(kept < 50), "kept in %.3g %% of fresh windows", kept)}
+		}),
+	suite.Says("holistic tuning is 29.34 % cheaper than tuning one function after another",
+		suite.Over(0), func(t *tuning, rule suite.Rule) []suite.Finding {
 			e := estimate(t.saved())
-			return []suite.Finding{{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}}
-		}},
-	}},
+			return []suite.Finding{suite.Found(rule(e), "%s %%", e)}
+		}),
 }
 
 // interval is the interquartile mean over seeds with its 95 % interval.
@@ -330,6 +308,6 @@ func interval(x []float64) report.Estimate { return estimate(stats.Scores{x}) }
 func effect(of func(*seen) float64) func(*motivation, suite.Rule) []suite.Finding {
 	return func(m *motivation, rule suite.Rule) []suite.Finding {
 		e := estimate(m.effect(of))
-		return []suite.Finding{{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}}
+		return []suite.Finding{suite.Found(rule(e), "%s %%", e)}
 	}
 }

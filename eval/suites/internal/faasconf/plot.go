@@ -4,7 +4,6 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
@@ -67,6 +66,3 @@ func (p *plot) add(r *suite.Report) {
 func estimate(s stats.Scores) report.Estimate {
 	return report.Of(stats.IQMInterval(s, envs.Bounds{}, suite.Resamples, rng.New(1, "suite/estimate").Stream()))
 }
-
-// number is a value of a row.
-func number(x float64) eval.Number { return eval.Number(x) }

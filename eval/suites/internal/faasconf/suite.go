@@ -34,22 +34,23 @@ const (
 )
 
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
-	m, err := measureMotivation(ctx, &o)
-	if err != nil {
-		return err
-	}
-	m.report(r)
-	two, err := measureTuning(ctx, &o)
-	if err != nil {
-		return err
-	}
-	two.report(r)
 	s := sizeOf(o.Quick)
-	f, err := static(ctx, &o, r, s)
-	if err != nil {
-		return err
-	}
-	t, err := dynamic(ctx, &o, r, s)
+	var m *motivation
+	var two *tuning
+	var f *field
+	var t *trace
+	err := suite.InTurn(ctx, &o, r,
+		suite.Stage(&m, measureMotivation, (*motivation).report),
+		suite.Stage(&two, measureTuning, (*tuning).report),
+		func(ctx context.Context, o *suite.Options, r *suite.Report) (err error) {
+			f, err = static(ctx, o, r, s)
+			return err
+		},
+		func(ctx context.Context, o *suite.Options, r *suite.Report) (err error) {
+			t, err = dynamic(ctx, o, r, s)
+			return err
+		},
+	)
 	if err != nil {
 		return err
 	}

@@ -128,8 +128,8 @@ const (
 
 // trace is the 85 minutes as they were played.
 type trace struct {
-	r        *suite.Report
-	games    games
+	r *suite.Report
+	games
 	shown    []string // the policies of Figs. 9 and 10; the other games are settings of the frontiers
 	families []family
 }
@@ -236,10 +236,6 @@ func (t *trace) frontiers(x *configs.Experiment, learned []eval.Contestant) (out
 		t.families = append(t.families, family{name: name, settings: []string{""}})
 	}
 	return out, nil
-}
-
-func (t *trace) scores(name, quantity string, factor float64) stats.Scores {
-	return t.games.scores(name, quantity, factor)
 }
 
 // kept are the shares of windows that kept the thresholds, in percent.

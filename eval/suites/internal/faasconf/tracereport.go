@@ -57,7 +57,7 @@ func (t *trace) against(name string) {
 		}
 	}
 	r.Row(suite.Row{Figure: "9", Quantity: "violations of Firm, RAMBO and Aquatope, on average, over those of " + name,
-		Unit: "×", Paper: new(paperFewer), Ours: number(published / stats.Mean(own.Flat()))})
+		Unit: "×", Paper: new(paperFewer), Ours: eval.Number(published / stats.Mean(own.Flat()))})
 	r.Measured(suite.Row{Figure: "9", Quantity: "price over the oracle's, " + name, Unit: "%", Paper: new(paperOverOracle),
 		Note: "not at equal violations"},
 		relative(t.scores(name, "price", 1), t.scores(oracleName, "price", 1)))
@@ -102,17 +102,12 @@ func (t *trace) equal() {
 
 // drawFrontiers shows price over violations, a line for each family.
 func (t *trace) drawFrontiers(res *pareto.Result) {
-	f := report.Figure{
-		Name: "fig9-frontiers",
-		Caption: "Price over violated windows in the 85 minutes: a point for each setting, means over training and workload " +
-			"seeds. Lower left is better.",
-		Chart:   &chart.Figure{Columns: 1, Width: 2 * half, Height: 1.4 * height},
-		Columns: report.Head("policy", "setting", "violated", "price [USD/h]"),
-	}
-	panel := chart.NewPanel("", "violated windows (%)", "price (USD/h)")
+	f := report.NewFigure("fig9-frontiers", "Price over violated windows in the 85 minutes: a point for each setting, means over "+
+		"training and workload seeds. Lower left is better.", chart.Figure{Columns: 1, Width: 2 * half, Height: 1.4 * height},
+		"policy", "setting", "violated", "price [USD/h]")
+	panel := f.Panel("", "violated windows (%)", "price (USD/h)")
 	for i, family := range t.families {
-		style := chart.Styles(i)
-		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: family.name, Style: style, Line: true})
+		f.Key(chart.Entry{Line: true}, family.name)
 		var rows []pareto.Row
 		for _, p := range res.Points {
 			if p.Family == family.name {
@@ -126,45 +121,32 @@ func (t *trace) drawFrontiers(res *pareto.Result) {
 		for _, p := range rows {
 			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, p.Price.Estimate())
 		}
-		report.Line(panel, style, x, y)
+		report.Line(panel, chart.Styles(i), x, y)
 	}
 	panel.RangeY(0, 0)
-	f.Chart.Panels = []*chart.Panel{panel}
-	t.r.Figure(f)
+	t.r.Figure(*f)
 }
 
 // draw shows violations, latency and cost as they add up.
 func (t *trace) draw() {
-	f := report.Figure{
-		Name: "fig9-trace",
-		Caption: "Fig. 9: violated windows, latency and cost since the beginning of the 85 minutes, which no policy was " +
-			"trained on. Lines are means over training seeds, bands 95 % intervals over workload seeds.",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: report.Head("policy", "window", "violated [windows]", "latency [s]", "cost [USD]"),
-	}
-	panels := []*chart.Panel{
-		chart.NewPanel("violations", "window", "violated windows so far"),
-		chart.NewPanel("latency", "window", "sum of mean latencies (s)"),
-		chart.NewPanel("cost", "window", "cost so far (USD)"),
-	}
+	f := report.NewFigure("fig9-trace", "Fig. 9: violated windows, latency and cost since the beginning of the 85 minutes, which no "+
+		"policy was trained on. Lines are means over training seeds, bands 95 % intervals over workload seeds.",
+		chart.Figure{Columns: 2, Width: half, Height: height}, "policy", "window", "violated [windows]", "latency [s]", "cost [USD]")
+	f.Panel("violations", "window", "violated windows so far")
+	f.Panel("latency", "window", "sum of mean latencies (s)")
+	f.Panel("cost", "window", "cost so far (USD)")
+	f.Key(chart.Entry{Line: true, Band: true}, t.shown...)
 	for i, name := range t.shown {
-		style := chart.Styles(i)
-		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: name, Style: style, Line: true, Band: true})
 		var bands [3][]report.Estimate
 		for k, quantity := range []string{"violated", "latency", "cost"} {
-			bands[k] = suite.Band(suite.Cumulative(t.games.series(name, quantity)))
-			x := make([]float64, len(bands[k]))
-			for w := range x {
-				x[w] = float64(w + 1)
-			}
-			report.Line(panels[k], style, x, bands[k])
+			bands[k] = suite.Band(suite.Cumulative(t.series(name, quantity)))
+			report.Line(f.Chart.Panels[k], chart.Styles(i), report.Places(len(bands[k])), bands[k])
 		}
 		for w := range bands[0] {
 			f.Rows = append(f.Rows, []any{name, w + 1, bands[0][w], bands[1][w], bands[2][w]})
 		}
 	}
-	f.Chart.Panels = panels
-	t.r.Figure(f)
+	t.r.Figure(*f)
 }
 
 // The three minutes of Fig. 10, counted from the first of the 85 (223 of the evaluation part): configs/faasconf/trace.yaml.
@@ -181,7 +163,7 @@ var paperMinutes = []struct {
 
 // minutes is Fig. 10: price and latency at the low, the middle and the high minute.
 func (t *trace) minutes() {
-	if n := len(t.games.series(oursName, "price")[0]); n < 170 {
+	if n := len(t.series(oursName, "price")[0]); n < 170 {
 		t.r.Note("Fig. 10 is left out: %d windows were played", n)
 		return
 	}
@@ -214,7 +196,7 @@ func (t *trace) minutes() {
 
 // inMinute are a policy's means over the k-th minute's windows and training seeds, by workload seed.
 func (t *trace) inMinute(name, quantity string, k int) []float64 {
-	series := t.games.series(name, quantity)
+	series := t.series(name, quantity)
 	out := make([]float64, len(series))
 	at := 2 * threeMinutes[k].minute
 	for i, s := range series {
@@ -259,35 +241,32 @@ func each(measure func(t *trace, name string, rule suite.Rule) suite.Finding) fu
 
 // traceClaims are those of §5.2.2.
 var traceClaims = []suite.Statement[*trace]{
-	{Claim: "on 85 minutes of a trace FaaSConf keeps over 74.12 % of windows", Parts: []suite.Part[*trace]{
-		{Rule: suite.Over(paperKept), Measure: each(func(t *trace, name string, rule suite.Rule) suite.Finding {
+	suite.Says("on 85 minutes of a trace FaaSConf keeps over 74.12 % of windows",
+		suite.Over(paperKept), each(func(t *trace, name string, rule suite.Rule) suite.Finding {
 			e := estimate(t.kept(name))
-			return suite.Finding{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}
-		})},
-	}},
-	{Claim: "it violates 3.48 times less than Firm, RAMBO and Aquatope on average", Parts: []suite.Part[*trace]{
-		{Rule: suite.Under(-100 * (1 - 1/paperFewer)), Measure: each(
+			return suite.Found(rule(e), "%s %%", e)
+		})),
+	suite.Says("it violates 3.48 times less than Firm, RAMBO and Aquatope on average",
+		suite.Under(-100*(1-1/paperFewer)), each(
 			func(t *trace, name string, rule suite.Rule) suite.Finding {
 				e := estimate(relative(t.scores(name, "violated", 1), t.published("violated")))
-				return suite.Finding{Text: fmt.Sprintf("%s %% of change, −71.3 %% is 3.48 times less", e), Verdict: rule(e)}
-			})},
-	}},
-	{Claim: "it costs at most 8.48 % more than the oracle", Parts: []suite.Part[*trace]{
-		{Rule: suite.Under(paperOverOracle), Measure: each(func(t *trace, name string, rule suite.Rule) suite.Finding {
+				return suite.Found(rule(e), "%s %% of change, −71.3 %% is 3.48 times less", e)
+			})),
+	suite.Says("it costs at most 8.48 % more than the oracle",
+		suite.Under(paperOverOracle), each(func(t *trace, name string, rule suite.Rule) suite.Finding {
 			e := estimate(relative(t.scores(name, "price", 1), t.scores(oracleName, "price", 1)))
-			return suite.Finding{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}
-		})},
-	}},
-	{Claim: "its cumulative latency is below that of Firm (29.1 %), RAMBO (33.39 %) and Aquatope (26.53 %)",
-		Parts: []suite.Part[*trace]{{Rule: suite.Under(0), Measure: func(t *trace, rule suite.Rule) (out []suite.Finding) {
+			return suite.Found(rule(e), "%s %%", e)
+		})),
+	suite.Says("its cumulative latency is below that of Firm (29.1 %), RAMBO (33.39 %) and Aquatope (26.53 %)",
+		suite.Under(0), func(t *trace, rule suite.Rule) (out []suite.Finding) {
 			for _, name := range ours {
 				for _, m := range paperMinutes {
 					e := estimate(relative(t.scores(name, "latency", 1), t.scores(m.rival, "latency", 1)))
-					out = append(out, suite.Finding{Text: fmt.Sprintf("%s against %s: %s %%", name, m.rival, e), Verdict: rule(e)})
+					out = append(out, suite.Found(rule(e), "%s against %s: %s %%", name, m.rival, e))
 				}
 			}
 			return out
-		}}}},
+		}),
 }
 
 // published are the scores of the paper's three rivals, all versions together.

@@ -115,9 +115,14 @@ func (t *trainee) env() (*sizing.Config, error) {
 			return nil, err
 		}
 	}
+	return sizingOf(t.name, x)
+}
+
+// sizingOf is the environment in which what is named was trained.
+func sizingOf(name string, x *configs.Experiment) (*sizing.Config, error) {
 	own, ok := x.Env.Config.(*sizing.Config)
 	if !ok {
-		return nil, fmt.Errorf("%s: it was trained in %s, want one of %v", t.name, x.Env.Name, sizing.IDs())
+		return nil, fmt.Errorf("%s: it was trained in %s, want one of %v", name, x.Env.Name, sizing.IDs())
 	}
 	return own, nil
 }
@@ -136,9 +141,9 @@ func (t *trainee) experiment(s size, seed int) (*configs.Experiment, error) {
 
 // add adds a trained policy to a contestant as a version.
 func add(c *eval.Contestant, x *configs.Experiment, p *eval.Trained, source string) error {
-	own, ok := p.Experiment.Env.Config.(*sizing.Config)
-	if !ok {
-		return fmt.Errorf("%s: it was trained in %s, want one of %v", source, p.Experiment.Env.Name, sizing.IDs())
+	own, err := sizingOf(source, p.Experiment)
+	if err != nil {
+		return err
 	}
 	p.Threads = 1
 	c.Versions = append(c.Versions, p.Version(source))

@@ -113,9 +113,9 @@ func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size d
 				case why == "":
 					r.Note("%s was trained at rate %g alone, start %s, for %d steps, and plays at all loads; its rows are of "+
 						"that start",
-						t.source, t.deepRM().Rate, t.deepRM().Start, t.Steps())
+						t.Source, t.deepRM().Rate, t.deepRM().Start, t.Steps())
 				default:
-					r.Note("%s does not play on DeepRM's cluster: %s", t.source, why)
+					r.Note("%s does not play on DeepRM's cluster: %s", t.Source, why)
 				}
 			}
 			list, err := deepRMRules(c)
@@ -181,17 +181,13 @@ func comparedIn(f *field, rule string) []int {
 // deepRMFigure is every mean slowdown.
 func deepRMFigure(r *suite.Report, s *readings) {
 	players := s[0].fields[0].players
-	f := report.Figure{
-		Name: "fig3-deeprm",
-		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is " +
-			"below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(players)},
-		Columns: report.Head("start", "load [%]", "policy", "slowdown"),
-	}
+	f := report.NewFigure("fig3-deeprm", "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, "+
+		"right, what is below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
+		chart.Figure{Columns: 2, Width: half, Height: height}, "start", "load [%]", "policy", "slowdown")
+	s[0].fields[0].named(f)
 	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(),
 		Dot: true})
-	wide, low := chart.NewPanel("all", "load (%)", "mean slowdown"),
-		chart.NewPanel("below 10", "load (%)", "mean slowdown")
+	wide, low := f.Panel("all", "load (%)", "mean slowdown"), f.Panel("below 10", "load (%)", "mean slowdown")
 	same := true
 	for n, w := range s {
 		for i := range players {
@@ -226,8 +222,7 @@ func deepRMFigure(r *suite.Report, s *readings) {
 	}
 	wide.RangeY(0, 0)
 	low.RangeY(0, 0)
-	f.Chart.Panels = []*chart.Panel{wide, low}
-	r.Figure(f)
+	r.Figure(*f)
 	if same {
 		r.Note("start earliest, the other reading: the rules' episodes are the same number by number, " +
 			"since none of them books a later start; fig3-deeprm.csv has both")
@@ -354,7 +349,7 @@ var fig3Claims = []suite.Statement[*fig3Evidence]{
 
 // fig3Learned is asked only where a trained policy plays.
 var fig3Learned = []suite.Statement[*fig3Evidence]{
-	{Claim: "the learned policy is below every rule at high load", Parts: []fig3Part{{Measure: highLoad}}, None: nobody},
+	suite.Says("the learned policy is below every rule at high load", nil, highLoad).Else(nobody),
 }
 
 // valuesAt holds the published values at a load against ours: the rules', or the learned policies'.

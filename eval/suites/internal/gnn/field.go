@@ -31,54 +31,33 @@ type field struct {
 	r       *suite.Report
 	name    string
 	players []player
-	played  []*eval.Played // by player
-	place   []int          // the player's among the contestants played
-	per     int            // episodes of a workload seed, of which the mean counts
+	played  *eval.Played
+	at      int // the first player's place among the contestants
+	per     int // episodes of a workload seed, of which the mean counts
 }
 
-// play plays fields, those who draw their actions after the others. Every workload seed stands for per episodes.
+// play plays fields, all in one stage. Every workload seed stands for per episodes.
 func play(ctx context.Context, o *suite.Options, stage string, per int, fields ...*field) error {
-	seeds := o.Seeds
+	request := eval.Request{Seeds: o.Seeds}
 	if per > 1 {
-		seeds = nil
+		request.Seeds = nil
 		for _, s := range o.Seeds {
 			for k := range per {
-				seeds = append(seeds, s<<16|uint64(k))
+				request.Seeds = append(request.Seeds, s<<16|uint64(k))
 			}
 		}
 	}
 	for _, f := range fields {
-		f.per, f.played, f.place = per, make([]*eval.Played, len(f.players)), make([]int, len(f.players))
-	}
-	for _, stochastic := range []bool{false, true} {
-		request := eval.Request{Seeds: seeds, Stochastic: stochastic}
-		for _, f := range fields {
-			for i, p := range f.players {
-				if p.stochastic == stochastic {
-					f.place[i] = len(request.Contestants)
-					request.Contestants = append(request.Contestants, p.Contestant)
-				}
-			}
-		}
-		if len(request.Contestants) == 0 {
-			continue
-		}
-		if stochastic {
-			stage += ", drawn"
-		}
-		played, err := o.Play(ctx, stage, request)
-		if err != nil {
-			return err
-		}
-		for _, f := range fields {
-			for i, p := range f.players {
-				if p.stochastic == stochastic {
-					f.played[i] = played
-				}
-			}
+		f.per, f.at = per, len(request.Contestants)
+		for _, p := range f.players {
+			request.Contestants = append(request.Contestants, p.Contestant)
 		}
 	}
-	return nil
+	played, err := o.Play(ctx, stage, request)
+	for _, f := range fields {
+		f.played = played
+	}
+	return err
 }
 
 // find is a player's place by name, −1 where it does not play.
@@ -92,8 +71,8 @@ const perRequest = " per request"
 // values are a player's of a quantity by workload seed. Episodes in which nothing arrived do not count.
 func (f *field) values(i int, quantity string) []float64 {
 	quantity, each := strings.CutSuffix(quantity, perRequest)
-	x := f.r.Scores(f.played[i], f.place[i], quantity, 1)[0]
-	done := f.r.Scores(f.played[i], f.place[i], "finished", 1)[0]
+	x := f.r.Scores(f.played, f.at+i, quantity, 1)[0]
+	done := f.r.Scores(f.played, f.at+i, "finished", 1)[0]
 	if each {
 		for k, n := range done {
 			x[k] /= n
@@ -189,13 +168,11 @@ const (
 	height = vg.Length(185)
 )
 
-// key names players.
-func key(players []player) []chart.Entry {
-	var out []chart.Entry
-	for i := range players {
-		out = append(out, chart.Entry{Text: players[i].Name, Style: chart.Styles(i), Line: true, Band: true})
+// named gives a figure a key of a field's players.
+func (f *field) named(fig *report.Figure) {
+	for i := range f.players {
+		fig.Key(chart.Entry{Line: true, Band: true}, f.players[i].Name)
 	}
-	return out
 }
 
 // ring marks a value of the paper's, or a range of values, in a policy's colour.

@@ -172,32 +172,25 @@ func power(n int) string {
 
 // fig1Figure draws both over edges, log-log, beside lines of slope 1.
 func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
-	f := report.Figure{
-		Name: "fig1-seconds",
-		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of " +
-			"edges. Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at " +
-			"10⁶ edges on its GPU.",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: report.Head("device", "edges", "training step [s]", "inference [s]"),
-	}
-	step, infer := chart.NewPanel("training step", "edges", "seconds"), chart.NewPanel("inference", "edges", "seconds")
-	var x []float64
-	for _, e := range size.edges {
-		x = append(x, float64(e))
-	}
-	for _, p := range []*chart.Panel{step, infer} {
+	f := report.NewFigure("fig1-seconds", "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the "+
+		"number of edges. Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at 10⁶ "+
+		"edges on its GPU.", chart.Figure{Columns: 2, Width: half, Height: height},
+		"device", "edges", "training step [s]", "inference [s]")
+	step, infer := f.Panel("training step", "edges", "seconds"), f.Panel("inference", "edges", "seconds")
+	x := report.Floats(size.edges)
+	for _, p := range f.Chart.Panels {
 		p.LogX()
 		p.LogY()
 	}
 	for i, t := range all {
-		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: t.device, Style: chart.Styles(i), Line: true, Band: true})
+		f.Key(chart.Entry{Line: true, Band: true}, t.device)
 		bands := [2][]report.Estimate{}
 		for k := range x {
 			bands[0] = append(bands[0], r.Estimate(stats.Scores{t.step[k]}))
 			bands[1] = append(bands[1], r.Estimate(stats.Scores{t.infer[k]}))
 			f.Rows = append(f.Rows, []any{t.device, size.edges[k], bands[0][k], bands[1][k]})
 		}
-		for n, p := range []*chart.Panel{step, infer} {
+		for n, p := range f.Chart.Panels {
 			last := bands[n][len(x)-1].At
 			proportional := make([]float64, len(x))
 			for k := range x {
@@ -212,8 +205,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 		chart.Entry{Text: "the paper's bound, on a GPU", Style: chart.Bound(), Dot: true})
 	ring(step, chart.Bound(), paperEdges, paperEpoch, paperEpoch)
 	ring(infer, chart.Bound(), paperEdges, paperInference, paperInference)
-	f.Chart.Panels = []*chart.Panel{step, infer}
-	r.Figure(f)
+	r.Figure(*f)
 }
 
 // fig1Evidence is what the claims about Fig. 1 are measured from.
@@ -228,12 +220,10 @@ type fig1Part = suite.Part[*fig1Evidence]
 // fig1Claims are the paper's about Fig. 1, one for each device about the growth.
 func fig1Claims(all []*timed) []suite.Statement[*fig1Evidence] {
 	out := []suite.Statement[*fig1Evidence]{
-		{Claim: "training time stays under 1 s an epoch at a million edges on a GPU", Parts: []fig1Part{
-			{Rule: suite.Under(paperEpoch), Measure: atMillion(func(t *timed) [][]float64 { return t.step })},
-		}},
-		{Claim: "decisions at a million edges take under 50 ms on a GPU", Parts: []fig1Part{
-			{Rule: suite.Under(paperInference), Measure: atMillion(func(t *timed) [][]float64 { return t.infer })},
-		}},
+		suite.Says("training time stays under 1 s an epoch at a million edges on a GPU",
+			suite.Under(paperEpoch), atMillion(func(t *timed) [][]float64 { return t.step })),
+		suite.Says("decisions at a million edges take under 50 ms on a GPU",
+			suite.Under(paperInference), atMillion(func(t *timed) [][]float64 { return t.infer })),
 	}
 	for _, t := range all {
 		out = append(out, suite.Statement[*fig1Evidence]{
@@ -256,7 +246,7 @@ func atMillion(of func(t *timed) [][]float64) func(*fig1Evidence, suite.Rule) []
 		}
 		last := e.all[len(e.all)-1]
 		x := e.r.Estimate(stats.Scores{of(last)[at]})
-		out := suite.Finding{Text: fmt.Sprintf("%s s on %s (%s)", x, last.device, last.where), Verdict: rule(x)}
+		out := suite.Found(rule(x), "%s s on %s (%s)", x, last.device, last.where)
 		if last.device == "cpu" {
 			out.Text += ", without a GPU"
 			if out.Verdict == suite.Fails {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -90,7 +89,7 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 	if size.gnn != nil {
 		own := size.gnn.serverless()
 		if own == nil {
-			return nil, fmt.Errorf("%s was trained in %s, want %s", size.gnn.source, size.gnn.Experiment.Env.Name, placement.ID)
+			return nil, fmt.Errorf("%s was trained in %s, want %s", size.gnn.Source, size.gnn.Experiment.Env.Name, placement.ID)
 		}
 		trainedOn[0] = own.Workload
 		base.config.Workload, base.config.System = own.Workload, own.System
@@ -137,7 +136,7 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 	if size.gnn != nil {
 		r.Note("%s was trained on %s arrivals of system %d at loads from %.0f to %.0f %%, for %d steps; %d of the loads "+
 			"here lie outside",
-			size.gnn.source, base.config.Workload, base.config.System, 100*lo, 100*hi, size.gnn.Steps(), outside)
+			size.gnn.Source, base.config.Workload, base.config.System, 100*lo, 100*hi, size.gnn.Steps(), outside)
 	}
 	return out, nil
 }
@@ -157,7 +156,7 @@ func generalise(ctx context.Context, o *suite.Options, r *suite.Report, size gen
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if size.gnn != nil && k == 0 && len(learned(p.field)) == 0 {
-			return fmt.Errorf("%s does not play where it was trained: see the notes", size.gnn.source)
+			return fmt.Errorf("%s does not play where it was trained: see the notes", size.gnn.Source)
 		}
 		fields = append(fields, p.field)
 	}
@@ -298,14 +297,7 @@ func aheadOf(all []loss, _ suite.Rule) []suite.Finding {
 	if all == nil {
 		return nil
 	}
-	return []suite.Finding{{Text: orNone(ahead) + "; behind in: " + orNone(behind)}}
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
+	return []suite.Finding{{Text: report.List(ahead, "none") + "; behind in: " + report.List(behind, "none")}}
 }
 
 // losses compares the policy with the rules in every setting, with what it was where it was trained.

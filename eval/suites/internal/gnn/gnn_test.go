@@ -51,7 +51,8 @@ func practice(t *testing.T, name, yaml string) *trained {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &trained{p, zoo.Prefix + name}
+	p.Source = zoo.Prefix + name
+	return &trained{p}
 }
 
 // brief shortens episodes.
@@ -100,8 +101,8 @@ func TestFig3(t *testing.T) {
 	c.Slots = 20
 	x.Env.Config = &c
 	other := *deep.Trained
-	other.Experiment = &x
-	deeper := trained{&other, "zoo:deeprm-other"}
+	other.Experiment, other.Source = &x, "zoo:deeprm-other"
+	deeper := trained{&other}
 	res := same(t, Fig3(), func(ctx context.Context, o suite.Options, r *suite.Report) error {
 		err := deepRM(ctx, &o, r, deepRMSize{rates: []float64{0.4, 0.7, 1}, per: 2, zoo: []*trained{deep, &deeper}})
 		return errors.Join(err, onNodes(ctx, &o, r,
@@ -179,8 +180,8 @@ func TestGeneralise(t *testing.T) {
 	scratch := practice(t, scratchName, strings.Replace(gnnYAML, "hold: false", "hold: false, system: 5", 1))
 	further, fifth := *scratch.Trained, *scratch.Experiment
 	fifth.Train.Steps /= 5
-	further.Experiment = &fifth
-	moved := trained{&further, zoo.Prefix + transferName}
+	further.Experiment, further.Source = &fifth, zoo.Prefix+transferName
+	moved := trained{&further}
 	size := generalSize{
 		gnn: gnn, scratch: scratch, transfer: &moved, kinds: []string{placement.Poisson, placement.Steady, placement.TPCH},
 		systems: []uint64{0, 2},
@@ -287,7 +288,7 @@ func TestZoo(t *testing.T) {
 	c.Observation = deeprm.Compact
 	for _, p := range deep {
 		if _, why := p.onDeepRM(c); why != "" {
-			t.Errorf("%s: %s", p.source, why)
+			t.Errorf("%s: %s", p.Source, why)
 		}
 	}
 	for _, name := range []string{gnnName, dqnName, scratchName, transferName} {
@@ -304,7 +305,7 @@ func TestZoo(t *testing.T) {
 				p.serverless().TPCH
 		}
 		if _, why := p.onNodes(w); why != "" {
-			t.Errorf("%s: %s", p.source, why)
+			t.Errorf("%s: %s", p.Source, why)
 		}
 	}
 	if got := newWorld().config; !reflect.DeepEqual(got, placement.Default()) {

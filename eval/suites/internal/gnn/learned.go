@@ -3,7 +3,6 @@ package gnn
 import (
 	"fmt"
 	"reflect"
-	"strings"
 
 	nodes "github.com/stoker-rl/stoker/agents/baselines/placement"
 	"github.com/stoker-rl/stoker/catalog"
@@ -18,8 +17,6 @@ import (
 // player is a contestant with what the suites must know of it.
 type player struct {
 	eval.Contestant
-	// stochastic says that it draws its actions, as it did when it was trained; else it takes the likeliest.
-	stochastic bool
 	// by is the trained policy; nil for rules.
 	by *trained
 }
@@ -85,35 +82,24 @@ const (
 )
 
 // trained is a policy that was trained.
-type trained struct {
-	*eval.Trained
-	source string // a checkpoint, as zoo:NAME
-}
+type trained struct{ *eval.Trained }
 
 // shipped are the zoo's policies whose names begin so.
-func shipped(prefix string) ([]*trained, error) {
-	var out []*trained
-	for _, name := range zoo.Names() {
-		if strings.HasPrefix(name, prefix) {
-			t, err := fromZoo(name)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t)
-		}
+func shipped(prefix string) (out []*trained, err error) {
+	all, err := eval.ShippedLike(prefix)
+	for _, t := range all {
+		out = append(out, &trained{t})
 	}
-	return out, nil
+	return out, err
 }
 
-// fromZoo returns the zoo's policy of a name, nil where there is none. It acts with one thread: workers play side by
-// side.
+// fromZoo returns the zoo's policy of a name, nil where there is none.
 func fromZoo(name string) (*trained, error) {
 	t, err := eval.Shipped(name)
 	if t == nil || err != nil {
 		return nil, err
 	}
-	t.Threads = 1
-	return &trained{t, zoo.Prefix + name}, nil
+	return &trained{t}, nil
 }
 
 // missing is the note on a policy that is not there.
@@ -121,14 +107,12 @@ func missing(name string) string {
 	return fmt.Sprintf("%s%s does not play: this program's zoo has no such policy", zoo.Prefix, name)
 }
 
-// player is the policy in an environment.
+// player is the policy in an environment. It draws its actions where it did when it was trained; else it takes the
+// likeliest.
 func (t *trained) player(newEnv func() (envs.Env, error)) player {
-	return player{
-		Contestant: eval.Contestant{
-			Name: t.source, Kind: catalog.Learned, Versions: []eval.Version{t.Version(t.source)}, NewEnv: newEnv,
-		},
-		stochastic: t.Experiment.Eval.Stochastic, by: t,
-	}
+	c := t.Contestant(newEnv)
+	c.Stochastic = t.Experiment.Eval.Stochastic
+	return player{Contestant: c, by: t}
 }
 
 // onDeepRM is the policy on a cluster of DeepRM's, with the observation and mask that it was trained with; why says
@@ -164,14 +148,7 @@ func (t *trained) onNodes(w *world) (p player, why string) {
 	c.Hold, c.Wait, c.Tick, c.Window, c.Running, c.Weights = own.Hold, own.Wait, own.Tick, own.Window, own.Running,
 		own.Weights
 	newEnv := func() (envs.Env, error) { return catalog.Default().NewEnv(t.Experiment.Env.Name, &c, w.load) }
-	env, err := newEnv()
-	if err != nil {
-		return p, err.Error()
-	}
-	if _, err := t.Policy(env.Spec()); err != nil {
-		return p, err.Error()
-	}
-	return t.player(newEnv), ""
+	return t.player(newEnv), t.Misfit(newEnv)
 }
 
 // serverless is the configuration that the policy was trained in; nil where that is another environment.

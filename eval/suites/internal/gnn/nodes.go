@@ -78,7 +78,7 @@ func newField(r *suite.Report, name string, w *world, say bool, policies ...*tra
 		if why == "" {
 			f.players = append(f.players, p)
 		} else if say {
-			r.Note("%s does not play on %s: %s", t.source, name, why)
+			r.Note("%s does not play on %s: %s", t.Source, name, why)
 		}
 	}
 	list, err := nodeRules(w)
@@ -89,14 +89,11 @@ func newField(r *suite.Report, name string, w *world, say bool, policies ...*tra
 // nodesFigure is every quantity at every load.
 func nodesFigure(r *suite.Report, s *sweep) {
 	players := s.fields[0].players
-	f := report.Figure{
-		Name: "nodes-loads",
-		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. Slowdown on a " +
-			"logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger " +
-			"amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
-		Chart:   &chart.Figure{Columns: 3, Width: third, Height: height, Key: key(players)},
-		Columns: report.Head("load [%]", "policy"),
-	}
+	f := report.NewFigure("nodes-loads", "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. "+
+		"Slowdown on a logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger "+
+		"amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
+		chart.Figure{Columns: 3, Width: third, Height: height}, "load [%]", "policy")
+	s.fields[0].named(f)
 	cells := make([][]any, len(s.loads)*len(players))
 	for k := range s.loads {
 		for i := range players {
@@ -109,7 +106,7 @@ func nodesFigure(r *suite.Report, s *sweep) {
 		if q.Unit != "1" {
 			label += " (" + q.Unit + ")"
 		}
-		panel := chart.NewPanel("", "load (%)", label)
+		panel := f.Panel("", "load (%)", label)
 		if q.Name == "slowdown" {
 			panel.LogY()
 		} else {
@@ -123,10 +120,9 @@ func nodesFigure(r *suite.Report, s *sweep) {
 			}
 			report.Line(panel, chart.Styles(i), s.loads, e)
 		}
-		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
 	f.Rows = cells
-	r.Figure(f)
+	r.Figure(*f)
 }
 
 // effect is a difference that the paper states, of its policy from a rule.
@@ -266,10 +262,8 @@ type nodesPart = suite.Part[*nodesEvidence]
 
 // nodesClaims are the paper's prose on the serverless mode. The numbers are the table effects.
 var nodesClaims = []suite.Statement[*nodesEvidence]{
-	{
-		Claim: "at 70 % load slowdown is reduced by 35 % compared to FCFS, 28 % to SJF, 24 % to Packer and 18 % to Tetris",
-		Parts: []nodesPart{{Measure: effectsOf(bySlowdown)}}, None: nobody,
-	},
+	suite.Says("at 70 % load slowdown is reduced by 35 % compared to FCFS, 28 % to SJF, 24 % to Packer and 18 % to Tetris",
+		nil, effectsOf(bySlowdown)).Else(nobody),
 	{
 		Claim: "across all loads utilisation is 28 % higher than FCFS', 19 % than SJF's and 12 % than Tetris'",
 		Parts: []nodesPart{
@@ -278,22 +272,15 @@ var nodesClaims = []suite.Statement[*nodesEvidence]{
 		},
 		None: nobody,
 	},
-	{
-		Claim: "cold starts are reduced by 41 % compared to reactive baselines and 23 % to Tetris",
-		Parts: []nodesPart{{Measure: effectsOf(byCold)}}, None: nobody,
-	},
-	{
-		Claim: "cost is reduced by 31 % compared to traditional heuristics",
-		Parts: []nodesPart{{Measure: effectsOf(byCost)}}, None: nobody,
-	},
+	suite.Says("cold starts are reduced by 41 % compared to reactive baselines and 23 % to Tetris",
+		nil, effectsOf(byCold)).Else(nobody),
+	suite.Says("cost is reduced by 31 % compared to traditional heuristics", nil, effectsOf(byCost)).Else(nobody),
 	{
 		Claim: "implied by the four reductions: at 70 % FCFS is worse than SJF, SJF than Packer, Packer than Tetris",
 		Parts: []nodesPart{{Rule: suite.Over(1), Measure: order, Sep: ", "}},
 	},
-	{
-		Claim: "above 110 % and up to 190 % it outperforms all baselines significantly",
-		Parts: []nodesPart{{Measure: overload, Lead: "slowdown at load "}}, None: nobody,
-	},
+	suite.Says("above 110 % and up to 190 % it outperforms all baselines significantly",
+		nil, overload).Led("slowdown at load ").Else(nobody),
 }
 
 // effectsOf holds a statement's effects against ours; statements with several readings of a quantity depend where

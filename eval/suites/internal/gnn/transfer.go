@@ -25,7 +25,7 @@ func newTransfer(r *suite.Report, size generalSize) (*transfer, error) {
 	}
 	own := size.scratch.serverless()
 	if own == nil {
-		return nil, fmt.Errorf("%s was trained in %s", size.scratch.source, size.scratch.Experiment.Env.Name)
+		return nil, fmt.Errorf("%s was trained in %s", size.scratch.Source, size.scratch.Experiment.Env.Name)
 	}
 	w := newWorld()
 	w.config.Workload, w.config.System, w.config.Load, w.config.TPCH = own.Workload, own.System, size.load, own.TPCH
@@ -39,7 +39,7 @@ func newTransfer(r *suite.Report, size generalSize) (*transfer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.find(size.scratch.source) < 0 || t.find(size.transfer.source) < 0 {
+	if t.find(size.scratch.Source) < 0 || t.find(size.transfer.Source) < 0 {
 		r.Note("transfer is not measured: a policy does not fit its target")
 		t.field = nil
 	}
@@ -62,15 +62,15 @@ func (t *transfer) report(r *suite.Report) {
 	}
 	// Of whole runs: each policy is the best checkpoint of its own.
 	t.budget = 100 * float64(t.size.transfer.Experiment.Train.Steps) / float64(t.size.scratch.Experiment.Train.Steps)
-	moved := t.performance(t.size.transfer.source)
+	moved := t.performance(t.size.transfer.Source)
 	r.Measured(suite.Row{
 		Figure: "4.3, transfer", Quantity: "performance of the policy further trained, of the one from scratch", Unit: "%",
 		Paper: new(paperTransfer),
 		Note:  fmt.Sprintf("one over slowdown; after %.0f %% of the steps, the paper: %g %%", t.budget, paperBudget),
 	}, moved)
 	t.moved = r.Estimate(moved)
-	if t.size.gnn != nil && t.find(t.size.gnn.source) >= 0 {
-		untouched := t.performance(t.size.gnn.source)
+	if t.size.gnn != nil && t.find(t.size.gnn.Source) >= 0 {
+		untouched := t.performance(t.size.gnn.Source)
 		r.Measured(suite.Row{
 			Figure: "4.3, transfer", Unit: "%",
 			Quantity: "performance of the policy without further training, of the one from scratch",
@@ -78,7 +78,7 @@ func (t *transfer) report(r *suite.Report) {
 		t.untouched = new(r.Estimate(untouched))
 	}
 	suite.Judge(r, t, transferClaims)
-	t.compare(t.find(t.size.transfer.source), quantities[0], withAll)
+	t.compare(t.find(t.size.transfer.Source), quantities[0], withAll)
 	tab := report.Table{
 		Name: "transfer", Title: "Slowdown where the policy was moved to",
 		Columns: report.Head("policy", "slowdown"),
@@ -91,7 +91,7 @@ func (t *transfer) report(r *suite.Report) {
 
 // performance is one over a policy's slowdown, in % of that of the policy trained from scratch.
 func (t *transfer) performance(name string) stats.Scores {
-	return t.slowdowns(t.find(t.size.scratch.source), t.find(name),
+	return t.slowdowns(t.find(t.size.scratch.Source), t.find(name),
 		func(scratch, own float64) float64 { return 100 * scratch / own })
 }
 
@@ -109,7 +109,7 @@ func fineTuned(t *transfer, rule suite.Rule) []suite.Finding {
 		return []suite.Finding{{Text: "no pair of policies, trained from scratch and further trained, plays",
 			Verdict: suite.Unknown}}
 	}
-	out := suite.Finding{Text: fmt.Sprintf("%s %% after %.0f %% of the steps", t.moved, t.budget), Verdict: suite.Unknown}
+	out := suite.Found(suite.Unknown, "%s %% after %.0f %% of the steps", t.moved, t.budget)
 	if t.budget <= 1.1*paperBudget { // more than the claim allows shows nothing
 		out.Verdict = rule(t.moved)
 	}

@@ -57,7 +57,7 @@ var claims = []suite.Statement[*evidence]{
 		{Measure: atEqualPrices, Lead: ". With all at " + priceText(equal[0]) + " " + tunedName + " earns more by: ",
 			Sep: ", "},
 	}},
-	{Claim: "HAS-GPU is the best rival, and has the most violations, over 19 %", Parts: []part{{Measure: bestRival}}},
+	suite.Says("HAS-GPU is the best rival, and has the most violations, over 19 %", nil, bestRival),
 	{Claim: "HOPS has the fewest violations, up to 30 % fewer", Parts: []part{
 		{Measure: fewestViolations, Lead: "with the rivals at 1.0, "},
 		{
@@ -115,7 +115,7 @@ func leads(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, m := range e.mains {
 		lead, best := m.lead()
 		x := m.r.Estimate(lead)
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s %% over %s on %s", x, best, m.world.name), Verdict: rule(x)})
+		out = append(out, suite.Found(rule(x), "%s %% over %s on %s", x, best, m.world.name))
 	}
 	return out
 }
@@ -131,7 +131,7 @@ func behindAtOtherPrices(e *evidence, _ suite.Rule) []suite.Finding {
 		}
 	}
 	static := len(rivals(nil)) * (len(e.control.paper) - 2) // all but the first regime and PBA's
-	return []suite.Finding{{Text: fmt.Sprintf("%d of %d comparisons", behind, static), Verdict: suite.If(behind == 0)}}
+	return []suite.Finding{suite.Found(suite.If(behind == 0), "%d of %d comparisons", behind, static)}
 }
 
 // atFinalPrices compares HOPS with the rivals that charge its final prices from the start.
@@ -143,7 +143,7 @@ func atFinalPrices(e *evidence, _ suite.Rule) []suite.Finding {
 		by[c.Verdict] = append(by[c.Verdict], text)
 		return ""
 	})
-	return append(out, suite.Finding{Text: orNobody(by[eval.Worse]) + "; less: " + orNobody(by[eval.Better])})
+	return append(out, suite.Finding{Text: report.List(by[eval.Worse], "nobody") + "; less: " + report.List(by[eval.Better], "nobody")})
 }
 
 // higherPrices is what the second static regime, 0.2 more in every price, brings the tuned SPSS beyond the first.
@@ -311,13 +311,6 @@ func used(e *evidence, rule suite.Rule) (out []suite.Finding) {
 
 // rivalsUse are the shares of vGPUs in service, in %, under the paper's rivals.
 func (m *match) rivalsUse() []float64 { return m.values("utilisation", 100)[1 : 1+len(rivals(nil))] }
-
-func orNobody(list []string) string {
-	if len(list) == 0 {
-		return "nobody"
-	}
-	return strings.Join(list, ", ")
-}
 
 // thousands writes money to a thousand.
 func thousands(x float64) string { return fmt.Sprintf("%.0f,000", x/1000) }

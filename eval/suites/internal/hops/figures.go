@@ -33,13 +33,9 @@ func figure2(r *suite.Report, mains []*match) {
 // overWindows draws profit and violations of matches side by side, with the paper's values at the end where it has
 // some.
 func overWindows(r *suite.Report, name, caption string, matches []*match, paper bool) {
-	f := report.Figure{
-		Name: name, Caption: caption,
-		Chart: &chart.Figure{
-			Columns: max(2, len(matches)), Width: half, Height: height, Key: matches[0].key(chart.Entry{Line: true, Band: true}),
-		},
-		Columns: report.Head("workload", "policy", "window", "cumulative profit [money]", "violation rate [% of jobs]"),
-	}
+	f := report.NewFigure(name, caption, chart.Figure{Columns: max(2, len(matches)), Width: half, Height: height},
+		"workload", "policy", "window", "cumulative profit [money]", "violation rate [% of jobs]")
+	f.Key(chart.Entry{Line: true, Band: true}, matches[0].names()...)
 	if paper {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper's end, in the policy's colour", Style: chart.Bound(),
 			Dot: true})
@@ -60,8 +56,8 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 			bands[i] = [2][]report.Estimate{profit, rate}
 		}
 		for i := range slices.Backward(m.policies) { // HOPS on top
-			report.Line(money, chart.Styles(i), windows(bands[i][0]), bands[i][0])
-			report.Line(rates, chart.Styles(i), windows(bands[i][1]), bands[i][1])
+			report.Line(money, chart.Styles(i), report.Places(len(bands[i][0])), bands[i][0])
+			report.Line(rates, chart.Styles(i), report.Places(len(bands[i][1])), bands[i][1])
 		}
 		if paper {
 			m.rings(money, rates)
@@ -69,12 +65,7 @@ func overWindows(r *suite.Report, name, caption string, matches []*match, paper 
 		above, below = append(above, money), append(below, rates)
 	}
 	f.Chart.Panels = append(above, below...)
-	r.Figure(f)
-}
-
-// windows are the numbers of windows, from 1, that estimates are of.
-func windows(e []report.Estimate) []float64 {
-	return report.Each(len(e), func(t int) float64 { return float64(t + 1) })
+	r.Figure(*f)
 }
 
 // rings marks where the paper's HOPS and HAS-GPU end.
@@ -166,7 +157,7 @@ func figure3(r *suite.Report, mains []*match) {
 				name := fmt.Sprintf("%s_%d", q.name, tier+1)
 				band := suite.Band(m.series(0, name, q.factor))
 				bands[tier][k] = band
-				report.Line(panel, chart.Styles(tier), windows(band), band)
+				report.Line(panel, chart.Styles(tier), report.Places(len(band)), band)
 				ends, y := []float64{1, float64(m.world.config.Windows)}, q.paper[tier]
 				panel.Line(faded(chart.Styles(tier)), ends, []float64{y, y}, false)
 				r.Measured(suite.Row{
@@ -207,21 +198,18 @@ func figure4(r *suite.Report, mains []*match) {
 	}
 	notes := map[string]string{hasName: "the paper: HOPS has less than 4 % of it",
 		mqfqName: "the paper: an order of magnitude above HOPS"}
-	f := report.Figure{
-		Name: "fig4-switches-and-utilisation",
-		Caption: "Fig. 4: switches as the paper charges them (keep-alive vGPUs only, for policies that have such), all " +
-			"changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's " +
-			"values.",
-		Chart:   &chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
-		Columns: report.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),
-	}
+	f := report.NewFigure("fig4-switches-and-utilisation",
+		"Fig. 4: switches as the paper charges them (keep-alive vGPUs only, for policies that have such), all changes of "+
+			"function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's values.",
+		chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
+		"workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]")
 	papers := report.Ring(chart.Common())
 	f.Chart.Key = []chart.Entry{{Text: "here", Style: chart.Common(), Dot: true, Line: true},
 		{Text: "the paper", Style: papers, Dot: true}}
 	for _, m := range mains {
 		cells := make([][]any, len(m.policies))
 		for k, q := range quantities {
-			panel := chart.NewPanel(m.world.name, q.label, "")
+			panel := f.Panel(m.world.name, q.label, "")
 			if q.name == "utilisation" {
 				panel.TicksX(4)
 			} else {
@@ -244,11 +232,10 @@ func figure4(r *suite.Report, mains []*match) {
 				}
 				r.Measured(row, s)
 			}
-			f.Chart.Panels = append(f.Chart.Panels, panel)
 		}
 		for i, p := range m.policies {
 			f.Rows = append(f.Rows, append([]any{m.world.name, p.name}, cells[i]...))
 		}
 	}
-	r.Figure(f)
+	r.Figure(*f)
 }

@@ -148,7 +148,7 @@ func TestZoo(t *testing.T) {
 		for _, w := range []world{generated(), outside()} {
 			list, notes := trained([]*learned{l}, &w, unitPrices())
 			if len(list)+len(notes) != 1 {
-				t.Errorf("%s on %s: %d policies, notes %q", l.name, w.name, len(list), notes)
+				t.Errorf("%s on %s: %d policies, notes %q", l.Source, w.name, len(list), notes)
 			}
 			if len(list) == 0 {
 				continue
@@ -171,12 +171,12 @@ func TestZoo(t *testing.T) {
 			}
 		}
 		if fits == 0 {
-			t.Errorf("%s fits no world", l.name)
+			t.Errorf("%s fits no world", l.Source)
 		}
 		other := generated().config
 		other.VGPUs = 128
 		if l.fits(&other) == "" {
-			t.Errorf("%s fits 128 vGPUs", l.name)
+			t.Errorf("%s fits 128 vGPUs", l.Source)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // at1 are the prices that the rivals charge by default. The paper does not say what they charged.
@@ -163,16 +162,6 @@ func (m *match) compare(setting string, q metric, own *match, a int) []suite.Com
 	}
 	of := eval.Metric{Name: fmt.Sprintf("%s (%s)", q.name, q.unit), Unit: q.unit, Better: q.better}
 	return m.r.Compare(setting, of, scored(own, a), others...)
-}
-
-// key names the policies of a match.
-func (m *match) key(entry chart.Entry) []chart.Entry {
-	var out []chart.Entry
-	for i, name := range m.names() {
-		entry.Text, entry.Style = name, chart.Styles(i)
-		out = append(out, entry)
-	}
-	return out
 }
 
 // known is what a second simulator gave: means over ten seeds. It is a small one in Python, written before this one

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -96,7 +94,7 @@ func (p policy) contestant(w *world) (eval.Contestant, error) {
 		c.Baselines = p.baselines
 	}
 	if p.learned != nil {
-		return p.learned.contestant(p, c, w.load), nil
+		return p.learned.contestant(c, w.load), nil
 	}
 	newActor := func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Policy: pricing.NewStatic(&c)}, nil }
 	if p.pba != nil {
@@ -120,7 +118,6 @@ const zooPrefix = "hops-"
 // learned is a policy of the zoo: a pricer above ARMS, or a scheduler below static prices.
 type learned struct {
 	*eval.Trained
-	name   string
 	config pricing.Config // in which it was trained
 }
 
@@ -128,24 +125,16 @@ type learned struct {
 func (l *learned) schedules() bool { return l.File.EnvID == pricing.SlotsID }
 
 // shipped are the zoo's policies for HOPS.
-func shipped() ([]*learned, error) {
-	var out []*learned
-	for _, name := range zoo.Names() {
-		if !strings.HasPrefix(name, zooPrefix) {
-			continue
-		}
-		t, err := eval.Shipped(name)
-		if err != nil {
-			return nil, err
-		}
+func shipped() (out []*learned, err error) {
+	all, err := eval.ShippedLike(zooPrefix)
+	for _, t := range all {
 		c, ok := t.Experiment.Env.Config.(*pricing.Config)
 		if !ok {
-			return nil, fmt.Errorf("%s%s: it was trained in %s, want %s or %s", zoo.Prefix, name, t.Experiment.Env.Name,
-				pricing.ID, pricing.SlotsID)
+			return nil, fmt.Errorf("%s: it was trained in %s, want %s or %s", t.Source, t.Experiment.Env.Name, pricing.ID, pricing.SlotsID)
 		}
-		out = append(out, &learned{t, name, *c})
+		out = append(out, &learned{t, *c})
 	}
-	return out, nil
+	return out, err
 }
 
 // fits says why the policy cannot play in a world, empty where it can: a policy knows the sizes that it was trained
@@ -166,10 +155,10 @@ func (l *learned) fits(c *pricing.Config) string {
 func trained(all []*learned, w *world, prices []float64) (fit []policy, notes []string) {
 	for _, l := range all {
 		if why := l.fits(&w.config); why != "" {
-			notes = append(notes, fmt.Sprintf("%s%s does not play on %s: %s", zoo.Prefix, l.name, w.name, why))
+			notes = append(notes, fmt.Sprintf("%s does not play on %s: %s", l.Source, w.name, why))
 			continue
 		}
-		p := policy{name: zoo.Prefix + l.name, scheduler: pricing.ARMSName, learned: l}
+		p := policy{name: l.Source, scheduler: pricing.ARMSName, learned: l}
 		if l.schedules() {
 			p.prices, p.baselines = prices, l.config.Baselines
 		}
@@ -186,15 +175,12 @@ func schedulers(all []*learned, w *world, prices []float64) []policy {
 
 // contestant is the policy in a world's configuration c, with the pool, the bounds and the kind of action that it was
 // trained with.
-func (l *learned) contestant(p policy, c pricing.Config, load workload.Config) eval.Contestant {
+func (l *learned) contestant(c pricing.Config, load workload.Config) eval.Contestant {
 	t, id := &l.config, pricing.ID
 	c.Scheduler, c.Pool, c.Load, c.Patience, c.Layout = t.Scheduler, t.Pool, t.Load, t.Patience, t.Layout
 	c.PriceMin, c.PriceMax, c.BaselineMax = t.PriceMin, t.PriceMax, t.BaselineMax
 	if l.schedules() {
 		id, c.Acts, c.Rewards = pricing.SlotsID, t.Acts, t.Rewards
 	}
-	return eval.Contestant{
-		Name: p.name, Kind: catalog.Learned, Versions: []eval.Version{l.Version(zoo.Prefix + l.name)},
-		NewEnv: func() (envs.Env, error) { return catalog.Default().NewEnv(id, &c, load) },
-	}
+	return l.Contestant(func() (envs.Env, error) { return catalog.Default().NewEnv(id, &c, load) })
 }

@@ -2,14 +2,14 @@ package misses
 
 import (
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/atmiss"
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -20,18 +20,17 @@ func rows(r *suite.Report, world string, factor float64, res *atmiss.Result) {
 	for _, x := range res.Readings {
 		level := fmt.Sprintf("%g %% missed", 100*x.Level)
 		if !report.Finite(x.Cost.Point) {
-			none := eval.Number(math.NaN())
-			r.Row(suite.Row{Figure: at, Quantity: "cost of " + x.Method + " at " + level, Unit: "1", Ours: none, Lo: none, Hi: none,
-				Note: "every setting is late more often"})
+			r.Row(suite.Row{Figure: at, Quantity: "cost of " + x.Method + " at " + level, Unit: "1",
+				Note: "every setting is late more often"}.With(report.None()))
 			continue
 		}
-		row := func(quantity, unit string, factor float64, low, point, high float64) {
-			r.Row(suite.Row{Figure: at, Quantity: quantity, Unit: unit, Ours: eval.Number(factor * point),
-				Lo: eval.Number(factor * low), Hi: eval.Number(factor * high), Note: unread(x)})
+		row := func(quantity, unit string, factor float64, i stats.Interval) {
+			r.Row(suite.Row{Figure: at, Quantity: quantity, Unit: unit, Note: unread(x)}.With(
+				report.Estimate{At: factor * i.Point, Low: factor * i.Low, High: factor * i.High}))
 		}
-		row("cost of "+x.Method+" at "+level, "1", 1, x.Cost.Low, x.Cost.Point, x.Cost.High)
+		row("cost of "+x.Method+" at "+level, "1", 1, x.Cost)
 		if x.Method != res.Reference && report.Finite(x.Below.Point) {
-			row(x.Method+" below "+res.Reference+" at "+level, "%", 100, x.Below.Low, x.Below.Point, x.Below.High)
+			row(x.Method+" below "+res.Reference+" at "+level, "%", 100, x.Below)
 		}
 	}
 }
@@ -48,23 +47,17 @@ func unread(x atmiss.Reading) string {
 var paper = []string{"stepconf-inter", "stepconf-intra", "vanilla", "orion", "cose"}
 
 // figures draws the curves of a world, a panel for each limit: the paper's methods in one, the planners in another.
-type figures struct {
-	world string
-	parts [2]part
-}
-
-// part is one of the two figures.
-type part struct {
-	chart *chart.Figure
-	rows  [][]any
-}
+type figures [2]*report.Figure
 
 func newFigures(world string) *figures {
-	f := &figures{world: world}
+	f := &figures{}
 	for i, what := range []string{"StepConf and its paper's rivals", "planners"} {
-		f.parts[i].chart = &chart.Figure{Title: "Cost against late requests: " + what + ", " + world,
-			Under:   "a point for each setting, 95 % intervals; below and to the left is better",
-			Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch}
+		f[i] = report.NewFigure([]string{"paper-", "planners-"}[i]+strings.ReplaceAll(world, " ", "-"),
+			"What each method costs and how many requests are late, at each of its settings: "+world,
+			chart.Figure{Title: "Cost against late requests: " + what + ", " + world,
+				Under:   "a point for each setting, 95 % intervals; below and to the left is better",
+				Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch},
+			"SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]")
 	}
 	return f
 }
@@ -83,34 +76,33 @@ func (f *figures) add(factor float64, res *atmiss.Result) {
 			methods = append(methods, o.Method)
 		}
 	}
-	for i := range f.parts {
-		p := chart.NewPanel(fmt.Sprintf("SLO %g × the fastest", factor), "late requests (share)", "cost over the plan's")
+	for i, part := range f {
+		first := len(part.Chart.Panels) == 0
+		p := part.Panel(fmt.Sprintf("SLO %g × the fastest", factor), "late requests (share)", "cost over the plan's")
 		p.LogX()
 		p.RangeX(least, 0.5)
-		part, first := &f.parts[i], len(f.parts[i].chart.Panels) == 0
 		for style, m := range methods {
 			both := m == reference || m == "steps-oracle"
 			if !both && slices.Contains(paper, m) != (i == 0) {
 				continue
 			}
 			if first {
-				part.chart.Key = append(part.chart.Key, chart.Entry{Text: m, Style: chart.Styles(style), Line: true, Dot: true})
+				part.Chart.Key = append(part.Chart.Key, chart.Entry{Text: m, Style: chart.Styles(style), Line: true, Dot: true})
 			}
-			part.draw(p, chart.Styles(style), factor, m, res)
+			draw(part, p, chart.Styles(style), factor, m, res)
 		}
-		part.chart.Panels = append(part.chart.Panels, p)
 	}
 }
 
 // draw draws a method's curve.
-func (f *part) draw(p *chart.Panel, s chart.Style, factor float64, method string, res *atmiss.Result) {
+func draw(f *report.Figure, p *chart.Panel, s chart.Style, factor float64, method string, res *atmiss.Result) {
 	var x []float64
 	var y []report.Estimate
 	for _, o := range res.Outcomes {
 		if o.Method != method {
 			continue
 		}
-		f.rows = append(f.rows, []any{factor, o.Method, o.Setting, o.Value, report.Of(o.Missed), report.Of(o.Cost)})
+		f.Rows = append(f.Rows, []any{factor, o.Method, o.Setting, o.Value, report.Of(o.Missed), report.Of(o.Cost)})
 		if o.Cost.Point > most || o.Missed.Point > 0.6 { // far off; the data has it
 			continue
 		}
@@ -122,25 +114,4 @@ func (f *part) draw(p *chart.Panel, s chart.Style, factor float64, method string
 	for k := range x {
 		p.Cross(s, chart.Exactly(x[k]), chart.Exactly(y[k].At))
 	}
-}
-
-// report adds them with their data.
-func (f *figures) report(r *suite.Report) {
-	for i, name := range []string{"paper-", "planners-"} {
-		r.Figure(report.Figure{Name: name + fileName(f.world),
-			Caption: "What each method costs and how many requests are late, at each of its settings: " + f.world,
-			Chart:   f.parts[i].chart, Rows: f.parts[i].rows,
-			Columns: report.Head("SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]")})
-	}
-}
-
-// fileName is a world's name without blanks.
-func fileName(world string) string {
-	out := []byte(world)
-	for i, c := range out {
-		if c == ' ' {
-			out[i] = '-'
-		}
-	}
-	return string(out)
 }

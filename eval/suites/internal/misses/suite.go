@@ -10,11 +10,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -94,7 +92,9 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 			rows(r, w.name, factor, res)
 			f.add(factor, res)
 		}
-		f.report(r)
+		for _, part := range f {
+			r.Figure(*part)
+		}
 	}
 	r.Note("cost is the price of a request over that of a plan near the cheapest one that keeps the SLO at P90, which is made " +
 		"before the first step")
@@ -186,30 +186,20 @@ const prefix = "steps"
 
 // learned are the zoo's policies for a world, and why others cannot play there.
 func learned(c steps.EnvConfig) (all []atmiss.Method, why []string, err error) {
-	for _, name := range zoo.Names() {
-		if !strings.HasPrefix(name, prefix) {
-			continue
-		}
-		t, err := eval.Shipped(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		if t == nil {
-			continue
-		}
-		t.Threads = 1
-		m, reason := shown(t, zoo.Prefix+name, c)
+	zoo, err := eval.ShippedLike(prefix)
+	for _, t := range zoo {
+		m, reason := shown(t, c)
 		if reason != "" {
-			why = append(why, fmt.Sprintf("%s%s does not play: %s", zoo.Prefix, name, reason))
+			why = append(why, fmt.Sprintf("%s does not play: %s", t.Source, reason))
 			continue
 		}
 		all = append(all, m)
 	}
-	return all, why, nil
+	return all, why, err
 }
 
 // shown is a policy as a method: the price of a miss that it is shown is what trades cost against misses.
-func shown(t *eval.Trained, source string, c steps.EnvConfig) (m atmiss.Method, why string) {
+func shown(t *eval.Trained, c steps.EnvConfig) (m atmiss.Method, why string) {
 	own, ok := t.Experiment.Env.Config.(*steps.EnvConfig)
 	if !ok {
 		return m, "it was trained in " + t.Experiment.Env.Name
@@ -223,15 +213,7 @@ func shown(t *eval.Trained, source string, c steps.EnvConfig) (m atmiss.Method, 
 		w.Miss = []float64{miss, miss}
 		return catalog.Default().NewEnv(t.Experiment.Env.Name, &w, workload.Default())
 	}
-	env, err := newEnv(1)
-	if err != nil {
-		return m, err.Error()
-	}
-	if _, err := t.Policy(env.Spec()); err != nil {
-		return m, err.Error()
-	}
-	return atmiss.Method{Name: source, Setting: "miss", Values: prices, Make: func(miss float64) (eval.Contestant, error) {
-		return eval.Contestant{Name: source, Kind: catalog.Learned, Versions: []eval.Version{t.Version(source)},
-			NewEnv: func() (envs.Env, error) { return newEnv(miss) }}, nil
-	}}, ""
+	return atmiss.Method{Name: t.Source, Setting: "miss", Values: prices, Make: func(miss float64) (eval.Contestant, error) {
+		return t.Contestant(func() (envs.Env, error) { return newEnv(miss) }), nil
+	}}, t.Misfit(func() (envs.Env, error) { return newEnv(1) })
 }

@@ -31,7 +31,8 @@ type fig55 struct {
 }
 
 // problemsOf draws per problems of each application for each seed, with both spreads, and judges the heuristics.
-func problemsOf(ctx context.Context, o *suite.Options, models []*variants.Model, per int) (*fig55, error) {
+func (s size) problems(ctx context.Context, o *suite.Options) (*fig55, error) {
+	models := s.models
 	f := &fig55{heuristics: problems.Heuristics()}
 	for _, m := range models {
 		f.apps = append(f.apps, m.App.Name)
@@ -43,8 +44,8 @@ func problemsOf(ctx context.Context, o *suite.Options, models []*variants.Model,
 	f.sized = report.NewCube[problems.Score](len(o.Seeds), heuristics, apps)
 	n := len(problems.Spreads()) * len(models) * len(o.Seeds)
 	return f, o.Each(ctx, "judging heuristics", n, func(i int) error {
-		s, a, seed := i%2, i/2%len(models), i/2/len(models)
-		cases, err := problems.Draw(ctx, models[a], problems.Spreads()[s], per, o.Seeds[seed])
+		spread, a, seed := i%2, i/2%len(models), i/2/len(models)
+		cases, err := problems.Draw(ctx, models[a], problems.Spreads()[spread], s.per, o.Seeds[seed])
 		if err != nil {
 			return err
 		}
@@ -53,13 +54,13 @@ func problemsOf(ctx context.Context, o *suite.Options, models []*variants.Model,
 			if err != nil {
 				return err
 			}
-			if problems.Spreads()[s] == problems.Tight {
+			if problems.Spreads()[spread] == problems.Tight {
 				if f.sized.At(h, a)[seed], err = problems.Resized(ctx, cases, choices); err != nil {
 					return err
 				}
 			}
 			for k, objective := range objectives {
-				f.score.At(s, h, a, k)[seed] = all.Only(cases, objective)
+				f.score.At(spread, h, a, k)[seed] = all.Only(cases, objective)
 			}
 		}
 		return nil

@@ -29,8 +29,8 @@ type fig56 struct {
 
 // panel is one of the figure's: the best value of an objective over a bound, a curve for each value of another.
 type panel struct {
-	app, title, x, y, key string
-	curves                []curve
+	app, title, x, y string
+	curves           []curve
 }
 
 type curve struct {
@@ -41,116 +41,107 @@ type curve struct {
 // points of a curve.
 const points = 25
 
-func tradeoffs(ctx context.Context, o *suite.Options, models []*variants.Model) (*fig56, error) {
+func (s size) tradeoffs(ctx context.Context, o *suite.Options) (*fig56, error) {
 	f := &fig56{panels: make([]panel, 3)}
-	app3, app4, app6 := models[2], models[3], models[5]
-	err := o.Each(ctx, "trade-offs", 4, func(i int) (err error) {
+	app3, app4, app6 := s.models[2], s.models[3], s.models[5]
+	err := o.Each(ctx, "trade-offs", 4, func(i int) error {
+		t := &tracer{ctx: ctx}
 		switch i {
 		case 0:
-			f.panels[0], err = overBudget(ctx, app3)
+			t.overBudget(app3)
 		case 1:
-			f.panels[1], err = overAccuracy(ctx, app4)
+			t.overAccuracy(app4)
 		case 2:
-			f.panels[2], err = overLatency(ctx, app6)
+			t.overLatency(app6)
 		default:
-			if f.app4, err = app4.Solve(ctx, variants.Problem{Objective: variants.Cost, Latency: app4Latency, Accuracy: 1}); err == nil {
-				f.app6, err = app6.Solve(ctx, variants.Problem{Objective: variants.Time, Budget: app6USD, Accuracy: 1})
-			}
+			t.model = app4
+			f.app4 = t.solve(variants.Problem{Objective: variants.Cost, Latency: app4Latency, Accuracy: 1})
+			t.model = app6
+			f.app6 = t.solve(variants.Problem{Objective: variants.Time, Budget: app6USD, Accuracy: 1})
+			return t.err
 		}
-		return err
+		f.panels[i] = t.panel
+		return t.err
 	})
 	return f, err
 }
 
+// tracer works out a panel of an application. After an error nothing more is solved.
+type tracer struct {
+	ctx   context.Context
+	model *variants.Model
+	panel
+	err error
+}
+
+func (t *tracer) solve(p variants.Problem) (plan variants.Plan) {
+	if t.err == nil {
+		plan, t.err = t.model.Solve(t.ctx, p)
+	}
+	return plan
+}
+
+// begin begins the panel of an application.
+func (t *tracer) begin(m *variants.Model, what, x, y string) {
+	t.model, t.panel = m, panel{app: m.App.Name, title: m.App.Name + ": " + what, x: x, y: y}
+}
+
 // trace adds the curve of the best values over a bound from one value to another. The greatest accuracy has no value where
 // nothing keeps the bounds.
-func (p *panel) trace(ctx context.Context, m *variants.Model, name string, from, to float64, problem func(x float64) variants.Problem) error {
+func (t *tracer) trace(name string, from, to float64, problem func(x float64) variants.Problem) {
 	c := curve{name: name}
-	for i := range points {
+	for i := 0; i < points && t.err == nil; i++ {
 		x := from + (to-from)*float64(i)/(points-1)
 		q := problem(x)
-		plan, err := m.Solve(ctx, q)
-		if out := (*variants.Infeasible)(nil); q.Objective == variants.Accuracy && errors.As(err, &out) {
+		plan := t.solve(q)
+		if out := (*variants.Infeasible)(nil); q.Objective == variants.Accuracy && errors.As(t.err, &out) {
+			t.err = nil
 			continue
-		} else if err != nil {
-			return err
 		}
 		c.x, c.y = append(c.x, x), append(c.y, q.Value(plan.Outcome))
 	}
-	p.curves = append(p.curves, c)
-	return nil
+	t.curves = append(t.curves, c)
 }
 
 // overBudget is the least time over the budget, for several accuracies.
-func overBudget(ctx context.Context, m *variants.Model) (panel, error) {
-	p := panel{app: m.App.Name, title: m.App.Name + ": least time", x: "budget (USD per million)", y: "time (s)",
-		key: "accuracy at least"}
+func (t *tracer) overBudget(m *variants.Model) {
+	t.begin(m, "least time", "budget (USD per million)", "time (s)")
 	low, high := m.AccuracyRange()
 	for _, share := range []float64{0, 0.5, 1} {
 		accuracy := low + share*(high-low)
-		cheapest, err := m.Solve(ctx, variants.Problem{Objective: variants.Cost, Accuracy: accuracy})
-		if err != nil {
-			return p, err
-		}
-		fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Accuracy: accuracy})
-		if err != nil {
-			return p, err
-		}
-		err = p.trace(ctx, m, fmt.Sprintf("%s %.3g", p.key, accuracy), cheapest.USD, fastest.USD, func(budget float64) variants.Problem {
+		cheapest := t.solve(variants.Problem{Objective: variants.Cost, Accuracy: accuracy})
+		fastest := t.solve(variants.Problem{Objective: variants.Time, Accuracy: accuracy})
+		t.trace(fmt.Sprintf("accuracy at least %.3g", accuracy), cheapest.USD, fastest.USD, func(budget float64) variants.Problem {
 			return variants.Problem{Objective: variants.Time, Budget: budget, Accuracy: accuracy}
 		})
-		if err != nil {
-			return p, err
-		}
 	}
-	return p, nil
 }
 
 // overAccuracy is the least cost over the accuracy, for several latencies.
-func overAccuracy(ctx context.Context, m *variants.Model) (panel, error) {
-	p := panel{app: m.App.Name, title: m.App.Name + ": least cost", x: "accuracy at least",
-		y: "cost (USD per million)", key: "time at most"}
+func (t *tracer) overAccuracy(m *variants.Model) {
+	t.begin(m, "least cost", "accuracy at least", "cost (USD per million)")
 	low, high := m.AccuracyRange()
-	fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Accuracy: high})
-	if err != nil {
-		return p, err
-	}
+	fastest := t.solve(variants.Problem{Objective: variants.Time, Accuracy: high})
 	for _, factor := range []float64{1.02, 1.5, 3} {
 		latency := fastest.Seconds * factor
-		err := p.trace(ctx, m, fmt.Sprintf("%s %.3g s", p.key, latency), low, high, func(accuracy float64) variants.Problem {
+		t.trace(fmt.Sprintf("time at most %.3g s", latency), low, high, func(accuracy float64) variants.Problem {
 			return variants.Problem{Objective: variants.Cost, Latency: latency, Accuracy: accuracy}
 		})
-		if err != nil {
-			return p, err
-		}
 	}
-	return p, nil
 }
 
 // overLatency is the greatest accuracy over the latency, for several budgets.
-func overLatency(ctx context.Context, m *variants.Model) (panel, error) {
-	p := panel{app: m.App.Name, title: m.App.Name + ": greatest accuracy", x: "time at most (s)", y: "accuracy",
-		key: "budget"}
+func (t *tracer) overLatency(m *variants.Model) {
+	t.begin(m, "greatest accuracy", "time at most (s)", "accuracy")
 	_, high := m.AccuracyRange()
-	fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time})
-	if err != nil {
-		return p, err
-	}
-	cheapest, err := m.Solve(ctx, variants.Problem{Objective: variants.Cost, Accuracy: high})
-	if err != nil {
-		return p, err
-	}
+	fastest := t.solve(variants.Problem{Objective: variants.Time})
+	cheapest := t.solve(variants.Problem{Objective: variants.Cost, Accuracy: high})
 	for _, factor := range []float64{0.7, 1.05, 2} {
 		budget := cheapest.USD * factor
-		err := p.trace(ctx, m, fmt.Sprintf("%s %.4g USD", p.key, budget), fastest.Seconds, cheapest.Seconds,
-			func(latency float64) variants.Problem {
-				return variants.Problem{Objective: variants.Accuracy, Latency: latency, Budget: budget}
-			})
-		if err != nil {
-			return p, err
-		}
+		t.trace(fmt.Sprintf("budget %.4g USD", budget), fastest.Seconds, cheapest.Seconds, func(latency float64) variants.Problem {
+			return variants.Problem{Objective: variants.Accuracy, Latency: latency, Budget: budget}
+		})
 	}
-	return p, nil
 }
 
 func (f *fig56) report(r *suite.Report) {

@@ -23,10 +23,11 @@ func Suite() suite.Suite {
 
 // size says how much is played.
 type size struct {
-	per   int       // problems of an application, for each seed
-	sweep int       // seeds over which the weight is varied and tails are measured
-	swept []float64 // the weights
-	tails []int     // applications whose tails are measured
+	per    int       // problems of an application, for each seed
+	sweep  int       // seeds over which the weight is varied and tails are measured
+	swept  []float64 // the weights
+	tails  []int     // applications whose tails are measured
+	models []*variants.Model
 }
 
 // evidence is what the claims are measured from.
@@ -45,34 +46,23 @@ func run(ctx context.Context, o suite.Options, r *suite.Report) error {
 	return play(ctx, &o, r, s)
 }
 
-func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error {
-	models, err := presets()
-	if err != nil {
+func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err error) {
+	if s.models, err = presets(); err != nil {
 		return err
 	}
 	e := &evidence{r: r}
-	// First, so that a file that is missing is known before anything is played.
-	if e.data, err = published(ctx, o); err != nil {
-		return err
-	}
-	if e.fig55, err = problemsOf(ctx, o, models, s.per); err != nil {
-		return err
-	}
-	e.fig55.report(r)
-	w, err := weights(ctx, o, models, s)
+	var w *sweep
+	var t *tails
+	err = suite.InTurn(ctx, o, r,
+		suite.Stage(&e.data, published), // first, so that a file that is missing is known before anything is played
+		suite.Stage(&e.fig55, s.problems, (*fig55).report),
+		suite.Stage(&w, s.weights, (*sweep).report),
+		suite.Stage(&e.fig56, s.tradeoffs, (*fig56).report),
+		suite.Stage(&t, s.onTails, (*tails).report),
+	)
 	if err != nil {
 		return err
 	}
-	w.report(r)
-	if e.fig56, err = tradeoffs(ctx, o, models); err != nil {
-		return err
-	}
-	e.fig56.report(r)
-	t, err := onTails(ctx, o, models, s)
-	if err != nil {
-		return err
-	}
-	t.report(r)
 	e.data.report(r)
 	r.Note("app3 has the published graph, sizes, formula and five of nine laws; the other applications are this project's. " +
 		"Their seconds and USD stand beside the paper's only to show the size of things")
@@ -103,36 +93,23 @@ func scored(r *suite.Report, bySeed []float64) report.Estimate {
 	return r.Estimate([][]float64{bySeed})
 }
 
+const notMeasured = "not measured: no --data"
+
 // claims are the statements of the thesis and of PRCP's authors.
 var claims = []suite.Statement[*evidence]{
-	{
-		Claim: "OptiServe's answers reach 95 % of the ideal in 89.64 % of the problems",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Over(paperNear - 5), Measure: nearFound}},
-	},
-	{
-		Claim: "PRCP's best strategy is within 1 % of the ideal on App1 to App4",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Over(99), Measure: onData(ofIdealFound)}},
-		None:  "not measured: no --data",
-	},
-	{
-		Claim: "PRCP's published curves come out point for point",
-		Parts: []suite.Part[*evidence]{{Measure: onData(curvesFound)}},
-		None:  "not measured: no --data",
-	},
-	{
-		Claim: "OptiServe's golden figures come out with the published and with the corrected preset",
-		Parts: []suite.Part[*evidence]{{Measure: onData(goldenFound)}},
-		None:  "not measured: no --data",
-	},
-	{
-		Claim: "80 % of the exponential law's relative errors are below about 10 % (Fig. 5.1)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Under(12), Measure: onData(errorsFound)}},
-		None:  "not measured: no --data",
-	},
+	suite.Says("OptiServe's answers reach 95 % of the ideal in 89.64 % of the problems",
+		suite.Over(paperNear-5), nearFound),
+	suite.Says("PRCP's best strategy is within 1 % of the ideal on App1 to App4",
+		suite.Over(99), onData(ofIdealFound)).Else(notMeasured),
+	suite.Says("PRCP's published curves come out point for point", nil, onData(curvesFound)).Else(notMeasured),
+	suite.Says("OptiServe's golden figures come out with the published and with the corrected preset",
+		nil, onData(goldenFound)).Else(notMeasured),
+	suite.Says("80 % of the exponential law's relative errors are below about 10 % (Fig. 5.1)",
+		suite.Under(12), onData(errorsFound)).Else(notMeasured),
 	{
 		Claim: "the performance model is 99.1 % accurate (Fig. 5.3), the cost model 99.89 % (Fig. 5.4)", // of other applications
 		Parts: []suite.Part[*evidence]{{Measure: onData(applicationsFound)}},
-		None:  "not measured: no --data",
+		None:  notMeasured,
 	},
 }
 
@@ -148,8 +125,8 @@ func nearFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 		problems.Score.Share}} {
 		for _, h := range []int{reference, 3, 6} {
 			x := f.estimate(e.r, reading.spread, h, -1, -1, reading.of)
-			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, %s: %s %%", f.heuristics[h].Name, reading.name, x),
-				Verdict: rule(x), Reading: f.heuristics[h].Name + reading.name})
+			out = append(out, suite.Found(rule(x), "%s, %s: %s %%", f.heuristics[h].Name, reading.name,
+				x).As(f.heuristics[h].Name+reading.name))
 		}
 	}
 	return out
@@ -168,7 +145,7 @@ func onData(measure func(d *data, rule suite.Rule) []suite.Finding) func(*eviden
 func ofIdealFound(d *data, rule suite.Rule) (out []suite.Finding) {
 	for _, c := range d.curves {
 		x := report.Estimate{At: c.OfIdeal, Low: c.OfIdeal, High: c.OfIdeal}
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s, least %s: %.2f %%", c.App, c.Objective, c.OfIdeal), Verdict: rule(x)})
+		out = append(out, suite.Found(rule(x), "%s, least %s: %.2f %%", c.App, c.Objective, c.OfIdeal))
 	}
 	return out
 }
@@ -182,14 +159,14 @@ func curvesFound(d *data, _ suite.Rule) []suite.Finding {
 	for _, t := range d.tables {
 		rows, different = rows+t[0], different+t[1]
 	}
-	return []suite.Finding{{Text: fmt.Sprintf("%d of %d points (time, cost, configuration, iterations) and of %d rows of App2 and "+
-		"App3 differ", different, points, rows), Verdict: suite.If(different == 0)}}
+	return []suite.Finding{suite.Found(suite.If(different == 0),
+		"%d of %d points (time, cost, configuration, iterations) and of %d rows of App2 and App3 differ", different, points, rows)}
 }
 
 func goldenFound(d *data, _ suite.Rule) (out []suite.Finding) {
 	for _, preset := range []string{"published", "corrected"} {
 		g := d.golden[preset]
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %d of %d differ", preset, g[1], g[0]), Verdict: suite.If(g[1] == 0)})
+		out = append(out, suite.Found(suite.If(g[1] == 0), "%s: %d of %d differ", preset, g[1], g[0]))
 	}
 	return out
 }
@@ -197,8 +174,8 @@ func goldenFound(d *data, _ suite.Rule) (out []suite.Finding) {
 func errorsFound(d *data, rule suite.Rule) []suite.Finding {
 	at := 100 * float64(d.fit.Published.P80)
 	own := 100 * float64(d.fit.Error.P80)
-	return []suite.Finding{{Text: fmt.Sprintf("by plain least squares over PRCP's six functions the 80th percentile is %.1f %%; of "+
-		"the law chosen at sizes left out %.1f %%", at, own), Verdict: rule(report.Estimate{At: at, Low: at, High: at})}}
+	return []suite.Finding{suite.Found(rule(report.Estimate{At: at, Low: at, High: at}),
+		"by plain least squares over PRCP's six functions the 80th percentile is %.1f %%; of the law chosen at sizes left out %.1f %%", at, own)}
 }
 
 func applicationsFound(d *data, _ suite.Rule) (out []suite.Finding) {
@@ -206,13 +183,13 @@ func applicationsFound(d *data, _ suite.Rule) (out []suite.Finding) {
 		for _, row := range c.Rows {
 			switch row.Quantity {
 			case "mean":
-				out = append(out, suite.Finding{Text: fmt.Sprintf("%s: mean %+.2f %% (published model %+.2f %%)", c.Name, 100*row.Error,
-					100*c.Published.SecondsError), Verdict: suite.If(row.Error < 0.009 && row.Error > -0.009)})
+				out = append(out, suite.Found(suite.If(row.Error < 0.009 && row.Error > -0.009),
+					"%s: mean %+.2f %% (published model %+.2f %%)", c.Name, 100*row.Error, 100*c.Published.SecondsError))
 			case "p95":
 				out = append(out, suite.Finding{Text: fmt.Sprintf("p95 %+.2f %%", 100*row.Error)})
 			case "cost":
-				out = append(out, suite.Finding{Text: fmt.Sprintf("cost %+.2f %% (published model %+.2f %%)", 100*row.Error,
-					100*c.Published.USDError), Verdict: suite.If(row.Error < 0.0011 && row.Error > -0.0011)})
+				out = append(out, suite.Found(suite.If(row.Error < 0.0011 && row.Error > -0.0011),
+					"cost %+.2f %% (published model %+.2f %%)", 100*row.Error, 100*c.Published.USDError))
 			}
 		}
 	}

@@ -26,12 +26,14 @@ type tails struct {
 	apps  []string
 	plans []string
 	loads []tailLoad
-	// by application, load and plan; measured by seed too
-	bound    []float64
-	usd, p95 [][][]float64
-	measured [][][][]variants.Measured
-	seeds    int
+	bound []float64 // by application
+	// by application, load and plan
+	told     *report.Cube[told]
+	measured *report.Cube[variants.Measured]
 }
+
+// told is what the model says of a plan.
+type told struct{ usd, p95 float64 }
 
 // tailLoad is arrivals under which plans are measured.
 type tailLoad struct {
@@ -60,24 +62,29 @@ func tailLoads(o *suite.Options) ([]tailLoad, error) {
 var planners = []string{"exact on means", "PRCP, corrected, on means", "exact on the model's p95", "exact on means, margin measured"}
 
 // onTails plans for some applications and measures the plans.
-func onTails(ctx context.Context, o *suite.Options, all []*variants.Model, s size) (*tails, error) {
-	t := &tails{plans: planners, seeds: min(s.sweep, len(o.Seeds))}
+func (s size) onTails(ctx context.Context, o *suite.Options) (*tails, error) {
+	t := &tails{plans: planners}
 	var models []*variants.Model
 	for _, i := range s.tails {
-		models = append(models, all[i])
+		models = append(models, s.models[i])
 	}
 	var err error
 	if t.loads, err = tailLoads(o); err != nil {
 		return nil, err
 	}
 	n := len(models)
-	t.bound, t.usd, t.p95 = make([]float64, n), make([][][]float64, n), make([][][]float64, n)
-	t.measured = make([][][][]variants.Measured, n)
+	t.bound = make([]float64, n)
+	axes := []report.Axis{{Name: "application", Len: n}, {Name: "load", Len: len(t.loads)}, {Name: "plan", Len: len(planners)}}
+	t.told, t.measured = report.NewCube[told](1, axes...), report.NewCube[variants.Measured](min(s.sweep, len(o.Seeds)), axes...)
 	for _, m := range models {
 		t.apps = append(t.apps, m.App.Name)
 	}
 	return t, o.Each(ctx, "tails", n, func(i int) error {
-		m, err := varying(models[i])
+		m, err := remade(models[i], func(options []variants.Option, info variants.VariantInfo) variants.Variant {
+			v := redrawn(options, info, families[0])
+			v.CV = tailCV // run times vary
+			return v
+		})
 		if err != nil {
 			return err
 		}
@@ -85,48 +92,23 @@ func onTails(ctx context.Context, o *suite.Options, all []*variants.Model, s siz
 	})
 }
 
-// varying returns the application with run times that vary.
-func varying(m *variants.Model) (*variants.Model, error) {
-	app := *m.App
-	app.Functions = nil
-	for f, name := range m.Flow.Functions() {
-		fn := variants.Function{Name: name}
-		for v, info := range m.Variants[f] {
-			from, to := m.VariantOptions(f, v)
-			x := redrawn(m.Options[f][from:to], info, families[0])
-			x.CV = tailCV
-			fn.Variants = append(fn.Variants, x)
-		}
-		app.Functions = append(app.Functions, fn)
-	}
-	return app.Compile()
-}
-
 func (t *tails) app(ctx context.Context, o *suite.Options, i int, m *variants.Model) error {
 	low, high := m.AccuracyRange()
 	accuracy := (low + high) / 2
-	fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Accuracy: accuracy})
-	if err != nil {
-		return err
-	}
+	by := &tracer{ctx: ctx, model: m}
+	fastest := by.solve(variants.Problem{Objective: variants.Time, Accuracy: accuracy})
 	p := variants.Problem{Objective: variants.Cost, Latency: tailOver * fastest.Seconds, Accuracy: accuracy}
 	tail := p
 	tail.Percentile = 95
 	t.bound[i] = p.Latency
-	exact, err := m.Solve(ctx, p)
-	if err != nil {
-		return err
+	exact, onP95 := by.solve(p), by.solve(tail)
+	if by.err != nil {
+		return by.err
 	}
 	heuristic, err := rules.PRCP(m, p, rules.Corrected())
 	if err != nil && !errors.Is(err, rules.ErrMissed) {
 		return err
 	}
-	onP95, err := m.Solve(ctx, tail)
-	if err != nil {
-		return err
-	}
-	t.usd[i], t.p95[i] = make([][]float64, len(t.loads)), make([][]float64, len(t.loads))
-	t.measured[i] = make([][][]variants.Measured, len(t.loads))
 	for j := range t.loads {
 		if err := t.under(ctx, o, i, j, m, tail, []variants.Plan{exact, heuristic, onP95}); err != nil {
 			return fmt.Errorf("%s under %s: %w", m.App.Name, t.loads[j].name, err)
@@ -147,22 +129,19 @@ func (t *tails) under(ctx context.Context, o *suite.Options, i, j int, m *varian
 	if err != nil {
 		return err
 	}
-	for _, plan := range append(plans, margin) {
+	for k, plan := range append(plans, margin) {
 		d, err := m.Distribution(plan.Choice, workflow.Grid{})
 		if err != nil {
 			return err
 		}
-		t.usd[i][j], t.p95[i][j] = append(t.usd[i][j], plan.USD), append(t.p95[i][j], d.Quantile(0.95))
-		var bySeed []variants.Measured
-		for _, seed := range o.Seeds[:t.seeds] {
-			period.Seed = seed
-			measured, err := x.Measure(plan.Choice, period)
-			if err != nil {
+		t.told.At(i, j, k)[0] = told{plan.USD, d.Quantile(0.95)}
+		measured := t.measured.At(i, j, k)
+		for s := range measured {
+			period.Seed = o.Seeds[s]
+			if measured[s], err = x.Measure(plan.Choice, period); err != nil {
 				return err
 			}
-			bySeed = append(bySeed, measured)
 		}
-		t.measured[i][j] = append(t.measured[i][j], bySeed)
 	}
 	return nil
 }
@@ -173,19 +152,20 @@ func (t *tails) report(r *suite.Report) {
 			"arrivals of %g requests a second in the mean, as a Poisson process and as a day of Azure Functions' 2019 trace has them; cold starts "+
 			"of the default platform, %d seeds. A mean model plans for the "+
 			"mean; the last plan is the slowest on the exact front whose p95, measured on other draws of the load, keeps the bound.", tailOver,
-			tailCV, tailRate, t.seeds),
+			tailCV, tailRate, t.measured.Seeds()),
 		Columns: report.Head("application", "load", "plan", "bound [s]", "cost [USD per million]", "p95 by the model [s]",
 			"p95 measured [s]", "cold requests [%]", "cost measured [USD per million]")}
 	for i, app := range t.apps {
 		for j, load := range t.loads {
 			for k, plan := range t.plans {
-				of := func(value func(variants.Measured) float64) report.Estimate {
-					return scored(r, report.Each(t.seeds, func(s int) float64 { return value(t.measured[i][j][k][s]) }))
+				of := func(value func(*variants.Measured) float64) report.Estimate {
+					return scored(r, t.measured.Of(value, i, j, k))
 				}
-				out.Rows = append(out.Rows, []any{app, load.name, plan, t.bound[i], t.usd[i][j][k], t.p95[i][j][k],
-					of(func(m variants.Measured) float64 { return m.P95.Value }),
-					of(func(m variants.Measured) float64 { return 100 * m.ColdRequests }),
-					of(func(m variants.Measured) float64 { return m.USD.Value })})
+				model := t.told.At(i, j, k)[0]
+				out.Rows = append(out.Rows, []any{app, load.name, plan, t.bound[i], model.usd, model.p95,
+					of(func(m *variants.Measured) float64 { return m.P95.Value }),
+					of(func(m *variants.Measured) float64 { return 100 * m.ColdRequests }),
+					of(func(m *variants.Measured) float64 { return m.USD.Value })})
 			}
 		}
 	}

@@ -27,13 +27,13 @@ type sweep struct {
 }
 
 // weights judges BCR_max over the weight of eq. 4.7 and families of laws, on tight problems.
-func weights(ctx context.Context, o *suite.Options, models []*variants.Model, s size) (*sweep, error) {
+func (s size) weights(ctx context.Context, o *suite.Options) (*sweep, error) {
 	seeds := min(s.sweep, len(o.Seeds))
 	w := &sweep{swept: s.swept, near: report.NewCube[float64](seeds, report.Axis{Name: "family", Len: len(families)},
 		report.Axis{Name: "terms", Len: 2}, report.Axis{Name: "weight", Len: len(s.swept)})}
 	var byFamily [3][]*variants.Model
 	for i, family := range families {
-		for _, m := range models {
+		for _, m := range s.models {
 			other, err := inFamily(m, family)
 			if err != nil {
 				return nil, err
@@ -76,13 +76,20 @@ func inFamily(m *variants.Model, family string) (*variants.Model, error) {
 	if family == families[0] {
 		return m, nil
 	}
+	return remade(m, func(options []variants.Option, info variants.VariantInfo) variants.Variant {
+		return redrawn(options, info, family)
+	})
+}
+
+// remade returns the application with other variants.
+func remade(m *variants.Model, variant func([]variants.Option, variants.VariantInfo) variants.Variant) (*variants.Model, error) {
 	app := *m.App
 	app.Functions = nil
 	for f, name := range m.Flow.Functions() {
 		fn := variants.Function{Name: name}
 		for v, info := range m.Variants[f] {
 			from, to := m.VariantOptions(f, v)
-			fn.Variants = append(fn.Variants, redrawn(m.Options[f][from:to], info, family))
+			fn.Variants = append(fn.Variants, variant(m.Options[f][from:to], info))
 		}
 		app.Functions = append(app.Functions, fn)
 	}

@@ -38,16 +38,42 @@ type mapped struct {
 	fig4 *report.Cube[float64] // mean time by size and instances
 }
 
-// lab is a workflow of one step on AWS, with its own limit.
-func lab(s steps.StepConfig, together int) (*steps.Model, error) {
+// lab measures workflows of one step on AWS. After an error it measures nothing more, and all is zero.
+type lab struct {
+	player steps.Player
+	err    error
+}
+
+// step is a workflow of one step, with its own limit on the instances that run together.
+func (l *lab) step(s steps.StepConfig, together int) (m *steps.Model) {
 	s.Name = "step"
 	p := steps.Lambda()
 	p.Together = together
-	return steps.App{Name: "lab", Workflow: workflow.Graph{Name: "lab", Nodes: []workflow.Node{{Name: "step"}}}, Platform: steps.Own, Own: p,
-		Steps: []steps.StepConfig{s}}.Compile()
+	if l.err == nil {
+		m, l.err = steps.App{Name: "lab", Workflow: workflow.Graph{Name: "lab", Nodes: []workflow.Node{{Name: "step"}}},
+			Platform: steps.Own, Own: p, Steps: []steps.StepConfig{s}}.Compile()
+	}
+	return m
 }
 
-func measureMapping(ctx context.Context, o *suite.Options, runs int) (*mapped, error) {
+// pack is the step's option with some instances of a size and some processes in each.
+func (l *lab) pack(m *steps.Model, mb, instances, processes int) (option int) {
+	if l.err == nil {
+		option, l.err = m.Pack(0, mb, instances, processes)
+	}
+	return option
+}
+
+// measure runs the step once, with so many warm instances.
+func (l *lab) measure(m *steps.Model, option, warm int, key rng.Key) (r steps.Measured) {
+	if l.err == nil {
+		r = l.player.Measure(m, 0, option, warm, key)
+	}
+	return r
+}
+
+func (s size) mapping(ctx context.Context, o *suite.Options) (*mapped, error) {
+	runs := s.runs
 	of := report.Axis{Name: "instances", Len: len(instances)}
 	g := &mapped{
 		fig3: report.NewCube[float64](len(o.Seeds), report.Axis{Name: "limit", Len: len(limits)},
@@ -55,41 +81,30 @@ func measureMapping(ctx context.Context, o *suite.Options, runs int) (*mapped, e
 		fig4: report.NewCube[float64](len(o.Seeds), report.Axis{Name: "size", Len: len(fig4Sizes)}, of),
 	}
 	return g, o.Each(ctx, "mapping", len(instances), func(i int) error {
-		var p steps.Player
+		var lab lab
 		for l, limit := range limits {
 			for d, duration := range durations {
-				m, err := lab(steps.StepConfig{Tasks: instances[i], Law: steps.Law{A: 1e-9, Fixed: duration}}, limit.together)
-				if err != nil {
-					return err
-				}
-				option, err := m.Pack(0, 2048, instances[i], 1)
-				if err != nil {
-					return err
-				}
+				m := lab.step(steps.StepConfig{Tasks: instances[i], Law: steps.Law{A: 1e-9, Fixed: duration}}, limit.together)
+				option := lab.pack(m, 2048, instances[i], 1)
 				for s, seed := range o.Seeds {
 					for run := range runs {
-						x := p.Measure(m, 0, option, 0, rng.New(seed, "stepconf/fig3").With(uint64(run)))
+						x := lab.measure(m, option, 0, rng.New(seed, "stepconf/fig3").With(uint64(run)))
 						g.fig3.At(l, d, i)[s] += x.Mapping / float64(runs)
 					}
 				}
 			}
 		}
-		m, err := lab(steps.StepConfig{Tasks: fig4Tasks, Law: steps.Law{A: 1, Fixed: 0.2}}, limits[0].together)
-		if err != nil {
-			return err
-		}
+		m := lab.step(steps.StepConfig{Tasks: fig4Tasks, Law: steps.Law{A: 1, Fixed: 0.2}}, limits[0].together)
 		for k, mb := range fig4Sizes {
-			option, err := m.Pack(0, mb, instances[i], 1)
-			if err != nil {
-				return err
-			}
+			option := lab.pack(m, mb, instances[i], 1)
 			for s, seed := range o.Seeds {
 				for run := range runs {
-					g.fig4.At(k, i)[s] += p.Measure(m, 0, option, 0, rng.New(seed, "stepconf/fig4").With(uint64(run))).Seconds / float64(runs)
+					x := lab.measure(m, option, 0, rng.New(seed, "stepconf/fig4").With(uint64(run)))
+					g.fig4.At(k, i)[s] += x.Seconds / float64(runs)
 				}
 			}
 		}
-		return nil
+		return lab.err
 	})
 }
 
@@ -131,7 +146,7 @@ func (g *mapped) figure3(r *suite.Report) {
 			if l == 1 {
 				text = limit.name + ", any duration"
 			}
-			fig.Band(p, chart.Styles(len(fig.Chart.Key)), floats(instances),
+			fig.Band(p, chart.Styles(len(fig.Chart.Key)), report.Floats(instances),
 				func(i int) report.Estimate { return estimate(r, g.fig3.At(l, d, i)) },
 				func(i int, e report.Estimate) []any { return []any{limit.name, duration, instances[i], e} })
 			fig.Key(chart.Entry{Line: true}, text)
@@ -142,7 +157,7 @@ func (g *mapped) figure3(r *suite.Report) {
 		formula = append(formula, steps.Mapping(k, 0))
 		fig.Row("formula", "", k, steps.Mapping(k, 0), "", "")
 	}
-	p.Line(chart.Bound(), floats(instances), formula, false)
+	p.Line(chart.Bound(), report.Floats(instances), formula, false)
 	fig.Chart.Key = append(fig.Chart.Key, chart.Entry{Text: "mapping: formula", Style: chart.Bound(), Line: true})
 	p.LevelX(40)
 	r.Figure(*fig)
@@ -157,13 +172,9 @@ func (g *mapped) figure4(r *suite.Report) {
 	p.LogY()
 	for k, mb := range fig4Sizes {
 		fig.Key(chart.Entry{Line: true}, fmt.Sprintf("%d MB", mb))
-		fig.Band(p, chart.Styles(k), floats(instances), func(i int) report.Estimate { return estimate(r, g.fig4.At(k, i)) },
+		fig.Band(p, chart.Styles(k), report.Floats(instances), func(i int) report.Estimate { return estimate(r, g.fig4.At(k, i)) },
 			func(i int, e report.Estimate) []any { return []any{mb, instances[i], e} })
 	}
 	p.LevelX(40)
 	r.Figure(*fig)
-}
-
-func floats(n []int) []float64 {
-	return report.Each(len(n), func(i int) float64 { return float64(n[i]) })
 }

@@ -134,16 +134,13 @@ func (p *planned) published(late *[2]int) error {
 		if err != nil {
 			return err
 		}
-		over, err := p.beside(m, late)
+		err = p.beside(m, late, func(d, f int, over float64) {
+			for s := range p.over.Seeds() {
+				p.over.At(k, d, f)[s] = over
+			}
+		})
 		if err != nil {
 			return err
-		}
-		for d := range p.deciders {
-			for f := range four {
-				for s := range p.over.Seeds() {
-					p.over.At(k, d, f)[s] = over[d][f]
-				}
-			}
 		}
 	}
 	return nil
@@ -160,46 +157,37 @@ func (p *planned) drawn(s int, seed uint64, late *[2]int) error {
 		if err != nil {
 			return err
 		}
-		over, err := p.beside(m, late)
+		err = p.beside(m, late, func(d, f int, over float64) { p.over.At(len(workflows), d, f)[s] += over / generated })
 		if err != nil {
 			return err
-		}
-		for d := range p.deciders {
-			for f := range four {
-				p.over.At(len(workflows), d, f)[s] += over[d][f] / generated
-			}
 		}
 	}
 	return nil
 }
 
-// beside is how much dearer than the Oracle deciders plan, in percent, by decider and limit.
-func (p *planned) beside(m *steps.Model, late *[2]int) ([][]float64, error) {
+// beside tells how much dearer than the Oracle deciders plan, in percent, by decider and limit.
+func (p *planned) beside(m *steps.Model, late *[2]int, tell func(decider, limit int, over float64)) error {
 	oracle, err := rules.NewOracle(rules.DefaultOracle())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out [][]float64
 	planner, err := rules.NewReplan(rules.ReplanConfig{Quantile: 0.9, Risk: rules.Added}) // the Oracle's problem
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stepconf, err := rules.NewStepConf(rules.DefaultStepConf())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, d := range []steps.Decider{stepconf, planner} {
-		var over []float64
-		for _, factor := range four {
+		for f, factor := range four {
 			best, got := offline(m, oracle, factor*m.Fastest), offline(m, d, factor*m.Fastest)
-			over = append(over, 100*(got.usd/best.usd-1))
-			if got.late {
+			if tell(i, f, 100*(got.usd/best.usd-1)); got.late {
 				late[i]++
 			}
 		}
-		out = append(out, over)
 	}
-	return out, nil
+	return nil
 }
 
 // mean is the mean over the limits, by seed.

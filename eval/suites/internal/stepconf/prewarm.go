@@ -40,7 +40,7 @@ var quantities = []struct {
 	{"missed", "missed [%]", 100}, {"mapping_cost", "of it mapping", 1000}, {"cold_cost", "of it cold starts", 1000},
 	{"prewarm_cost", "of it prewarming", 1000}, {"prewarmed", "prewarmed instances", 1}}
 
-func measurePrewarming(ctx context.Context, o *suite.Options, n size) (*warmed, error) {
+func (n size) prewarming(ctx context.Context, o *suite.Options) (*warmed, error) {
 	requests, g := n.requests, &warmed{worlds: n.worlds, scores: report.NewCube[float64](len(o.Seeds),
 		report.Axis{Name: "workflow", Len: len(n.worlds)}, report.Axis{Name: "prewarming", Len: len(ways)},
 		report.Axis{Name: "quantity", Len: len(quantities)})}

@@ -40,48 +40,25 @@ type evidence struct {
 }
 
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
-	s := size{runs: 20, requests: 20, worlds: worlds}
-	return play(ctx, &o, r, s)
+	return play(ctx, &o, r, size{runs: 20, requests: 20, worlds: worlds})
 }
 
-func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err error) {
+func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error {
 	e := &evidence{r: r}
-	// First, so that a file that is missing is known before anything is played.
-	if e.data, err = measuredFunctions(ctx, o); err != nil {
+	err := suite.InTurn(ctx, o, r,
+		suite.Stage(&e.data, measuredFunctions), // first, so that a file that is missing is known before anything is played
+		suite.Stage(&e.mapped, s.mapping, (*mapped).report),
+		suite.Stage(&e.laws, measureLaws, (*laws).report),
+		suite.Stage(&e.fits, fitLaws, (*fits).report, func(_ *fits, r *suite.Report) { e.data.report(r) }),
+		suite.Stage(&e.whole, estimateSteps, (*estimated).report),
+		suite.Stage(&e.sweep, s.play, (*sweep).reportLimits, (*sweep).reportGains, (*sweep).reportParallelism,
+			(*sweep).reportBreakdown),
+		suite.Stage(&e.planned, planOffline, (*planned).report),
+		suite.Stage(&e.warmed, s.prewarming, (*warmed).report),
+	)
+	if err != nil {
 		return err
 	}
-	if e.mapped, err = measureMapping(ctx, o, s.runs); err != nil {
-		return err
-	}
-	e.mapped.report(r)
-	if e.laws, err = measureLaws(ctx, o); err != nil {
-		return err
-	}
-	e.laws.report(r)
-	if e.fits, err = fitLaws(ctx, o); err != nil {
-		return err
-	}
-	e.fits.report(r)
-	e.data.report(r)
-	if e.whole, err = estimateSteps(ctx, o); err != nil {
-		return err
-	}
-	e.whole.report(r)
-	if e.sweep, err = playAll(ctx, o, s); err != nil {
-		return err
-	}
-	e.sweep.reportLimits(r)
-	e.sweep.reportGains(r)
-	e.sweep.reportParallelism(r)
-	e.sweep.reportBreakdown(r)
-	if e.planned, err = planOffline(ctx, o); err != nil {
-		return err
-	}
-	e.planned.report(r)
-	if e.warmed, err = measurePrewarming(ctx, o, s); err != nil {
-		return err
-	}
-	e.warmed.report(r)
 	r.Table(e.sweep.table(r))
 	r.Note("StepConf published neither code nor data: laws, data and most edges of its workflows are this project's, so that seconds " +
 		"and USD are not the paper's")
@@ -93,55 +70,31 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err e
 
 // claims are the paper's statements.
 var claims = []suite.Statement[*evidence]{
-	{
-		Claim: "the mapping delay is small below 30 instances and rises rapidly above 40 (Fig. 3)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Over(2), Measure: kneeFound, Lead: "60 instances over 30: "}},
-	},
-	{
-		Claim: "ever more instances do not speed a step up further (Fig. 4)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Over(0.95), Measure: stallFound, Lead: "time with 60 instances over that with 40: "}},
-	},
+	suite.Says("the mapping delay is small below 30 instances and rises rapidly above 40 (Fig. 3)",
+		suite.Over(2), kneeFound).Led("60 instances over 30: "),
+	suite.Says("ever more instances do not speed a step up further (Fig. 4)",
+		suite.Over(0.95), stallFound).Led("time with 60 instances over that with 40: "),
 	{
 		Claim: "code of one core is not faster beyond 1,769 MB unless it runs in several processes (Figs. 5, 6)",
 		Parts: []suite.Part[*evidence]{{Rule: suite.Near(1, 0.02), Measure: flatFound},
 			{Rule: suite.Under(0.25), Measure: fallsFound}},
 	},
-	{
-		Claim: "the fastest and the slowest transfers differ several times (Fig. 7)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Over(2), Measure: tailFound, Lead: "P99 over P1: "}},
-	},
-	{
-		Claim: "predicted times err mostly by less than 4 %, at most by 8 % (Figs. 16, 17)",
-		Parts: []suite.Part[*evidence]{{Measure: errorsFound}},
-	},
-	{
-		Claim: "under four limits requests mostly end in time, and vary less than with the baselines (Fig. 18)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Under(50), Measure: inTimeFound}},
-	},
-	{
-		Claim: "up to 5.6 times as fast as Vanilla at its cost and up to 40 % cheaper at its time (Fig. 19)",
-		Parts: []suite.Part[*evidence]{{Measure: vanillaFound}},
-	},
-	{
-		Claim: "beside the other rivals 1.91 to 3.3 times as fast, and 5 to 22.3 % cheaper (Fig. 19)",
-		Parts: []suite.Part[*evidence]{{Measure: othersFound}},
-	},
-	{
-		Claim: "with one kind of parallelism alone requests cost more (Fig. 20)",
-		Parts: []suite.Part[*evidence]{{Measure: aloneFound}},
-	},
-	{
-		Claim: "offline, StepConf's plans cost less than 5 % more than the optimum (Fig. 21)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Under(5), Measure: optimumFound}},
-	},
-	{
-		Claim: "decisions take at most 1 % of the workflow's time (Fig. 22)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Under(1), Measure: decisionsFound, Lead: "at 100 µs each: "}},
-	},
-	{
-		Claim: "prewarming makes mapping's share of the time much smaller (Fig. 23)",
-		Parts: []suite.Part[*evidence]{{Rule: suite.Over(20), Measure: prewarmFound, Lead: "smaller by "}},
-	},
+	suite.Says("the fastest and the slowest transfers differ several times (Fig. 7)",
+		suite.Over(2), tailFound).Led("P99 over P1: "),
+	suite.Says("predicted times err mostly by less than 4 %, at most by 8 % (Figs. 16, 17)", nil, errorsFound),
+	suite.Says("under four limits requests mostly end in time, and vary less than with the baselines (Fig. 18)",
+		suite.Under(50), inTimeFound),
+	suite.Says("up to 5.6 times as fast as Vanilla at its cost and up to 40 % cheaper at its time (Fig. 19)",
+		nil, vanillaFound),
+	suite.Says("beside the other rivals 1.91 to 3.3 times as fast, and 5 to 22.3 % cheaper (Fig. 19)",
+		nil, othersFound),
+	suite.Says("with one kind of parallelism alone requests cost more (Fig. 20)", nil, aloneFound),
+	suite.Says("offline, StepConf's plans cost less than 5 % more than the optimum (Fig. 21)",
+		suite.Under(5), optimumFound),
+	suite.Says("decisions take at most 1 % of the workflow's time (Fig. 22)",
+		suite.Under(1), decisionsFound).Led("at 100 µs each: "),
+	suite.Says("prewarming makes mapping's share of the time much smaller (Fig. 23)",
+		suite.Over(20), prewarmFound).Led("smaller by "),
 }
 
 func kneeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
@@ -164,26 +117,25 @@ func kneeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 func stallFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for k, mb := range fig4Sizes {
 		x := estimate(e.r, report.Ratio(e.mapped.fig4.At(k, at(60)), e.mapped.fig4.At(k, at(40))))
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s with %d MB", x, mb), Verdict: rule(x)})
+		out = append(out, suite.Found(rule(x), "%s with %d MB", x, mb))
 	}
 	return out
 }
 
 func flatFound(e *evidence, rule suite.Rule) []suite.Finding {
 	x := estimate(e.r, largest(e.laws.fig5, 0))
-	return []suite.Finding{{Text: fmt.Sprintf("one process takes %s times as long with 10,240 MB as with 1,769", x), Verdict: rule(x)}}
+	return []suite.Finding{suite.Found(rule(x), "one process takes %s times as long with 10,240 MB as with 1,769", x)}
 }
 
 func fallsFound(e *evidence, rule suite.Rule) []suite.Finding {
 	x := estimate(e.r, largest(e.laws.fig5, 3))
-	return []suite.Finding{{Text: fmt.Sprintf(", six processes %s times", x), Verdict: rule(x)}}
+	return []suite.Finding{suite.Found(rule(x), ", six processes %s times", x)}
 }
 
 func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for _, i := range tails {
 		t, x := moves[i], e.whole.tail(i)
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%.1f for %d × %g MB", x, t.Objects, t.MB),
-			Verdict: rule(report.Estimate{At: x, Low: x, High: x})})
+		out = append(out, suite.Found(rule(report.Estimate{At: x, Low: x, High: x}), "%.1f for %d × %g MB", x, t.Objects, t.MB))
 	}
 	return out
 }
@@ -191,8 +143,8 @@ func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 func errorsFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 	add := func(name, reading string, share, most []float64) {
 		s, m := estimate(e.r, share), estimate(e.r, most)
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s: %s %% of the cells below 4 %%, the largest %s %%", name, s, m),
-			Verdict: suite.All(suite.Over(50)(s), suite.Under(allError)(m)), Reading: reading})
+		out = append(out, suite.Found(suite.All(suite.Over(50)(s), suite.Under(allError)(m)),
+			"%s: %s %% of the cells below 4 %%, the largest %s %%", name, s, m).As(reading))
 	}
 	for k, reading := range readings {
 		share, most := below(e.fits.error.Select(k), mostError)
@@ -229,8 +181,8 @@ func inTimeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 				wider++
 			}
 		}
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s: more than half late under %d of 4 limits, varies more than Vanilla under %d",
-			w.worlds[k].String(), late, wider), Verdict: verdict, Reading: x.platform})
+		out = append(out, suite.Found(verdict,
+			"%s: more than half late under %d of 4 limits, varies more than Vanilla under %d", w.worlds[k].String(), late, wider).As(x.platform))
 	}
 	return out
 }
@@ -240,9 +192,8 @@ func vanillaFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 		for _, p := range fixed {
 			f, c := e.sweep.gainOver(named("Vanilla", p), platform)
 			faster, cheaper := estimate(e.r, f), estimate(e.r, c)
-			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, p = %d: %s times, %s %%", platform, p, faster, cheaper),
-				Verdict: suite.All(suite.Reaches(upToFaster)(faster), suite.Reaches(upToCheaper)(cheaper)),
-				Reading: fmt.Sprint(platform, p)})
+			out = append(out, suite.Found(suite.All(suite.Reaches(upToFaster)(faster), suite.Reaches(upToCheaper)(cheaper)),
+				"%s, p = %d: %s times, %s %%", platform, p, faster, cheaper).As(fmt.Sprint(platform, p)))
 		}
 	}
 	return out
@@ -253,8 +204,8 @@ func othersFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 		for _, rival := range []string{"Orion", "COSE"} {
 			f, c := e.sweep.gainOver(named(rival, fixed[0]), platform)
 			faster, cheaper := estimate(e.r, f), estimate(e.r, c)
-			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, %s: %s times, %s %%", platform, named(rival, fixed[0]), faster, cheaper),
-				Verdict: suite.All(suite.Over(othersFasterLow)(faster), suite.Over(othersCheaperLow)(cheaper)), Reading: platform + rival})
+			out = append(out, suite.Found(suite.All(suite.Over(othersFasterLow)(faster),
+				suite.Over(othersCheaperLow)(cheaper)), "%s, %s: %s times, %s %%", platform, named(rival, fixed[0]), faster, cheaper).As(platform+rival))
 		}
 	}
 	return out
@@ -280,8 +231,8 @@ func aloneFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 					}
 				}
 			}
-			out = append(out, suite.Finding{Text: fmt.Sprintf("%s, %s: cheaper than StepConf with no more misses under %d of %d limits",
-				platform, name, better, all), Verdict: suite.If(better == 0), Reading: platform + name})
+			out = append(out, suite.Found(suite.If(better == 0),
+				"%s, %s: cheaper than StepConf with no more misses under %d of %d limits", platform, name, better, all).As(platform+name))
 		}
 	}
 	return out
@@ -290,7 +241,7 @@ func aloneFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 func optimumFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for k, name := range e.planned.workflows {
 		x := estimate(e.r, e.planned.mean(k, 0))
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s %s %%", name, x), Verdict: rule(x)})
+		out = append(out, suite.Found(rule(x), "%s %s %%", name, x))
 	}
 	return out
 }
@@ -306,15 +257,14 @@ func decisionsFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 			}
 		}
 	}
-	return []suite.Finding{{Text: fmt.Sprintf("at most %s %% of the time", most), Verdict: rule(most)}}
+	return []suite.Finding{suite.Found(rule(most), "at most %s %% of the time", most)}
 }
 
 func prewarmFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	for k, name := range e.warmed.worlds {
 		fall, dearer := e.warmed.fall(k, 1)
 		x, y := estimate(e.r, fall), estimate(e.r, dearer)
-		out = append(out, suite.Finding{Text: fmt.Sprintf("%s %% on %s (%s %% dearer)", x, name, y), Verdict: rule(x),
-			Reading: name.platform})
+		out = append(out, suite.Found(rule(x), "%s %% on %s (%s %% dearer)", x, name, y).As(name.platform))
 	}
 	return out
 }

@@ -95,7 +95,7 @@ type summary struct {
 	cold              float64 // instances
 }
 
-func playAll(ctx context.Context, o *suite.Options, n size) (*sweep, error) {
+func (n size) play(ctx context.Context, o *suite.Options) (*sweep, error) {
 	w := &sweep{worlds: n.worlds, deciders: everyone(), requests: n.requests, seeds: len(o.Seeds)}
 	for _, x := range w.worlds {
 		m, err := preset(x.workflow, x.platform)

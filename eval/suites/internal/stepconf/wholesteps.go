@@ -57,40 +57,31 @@ func stepsOf(jobs float64) []steps.StepConfig {
 func estimateSteps(ctx context.Context, o *suite.Options) (*estimated, error) {
 	e := &estimated{fig7: make([][]float64, len(moves)), error: report.NewCube[float64](len(o.Seeds),
 		report.Axis{Name: "way", Len: len(whole)}, byCase, byJobs, report.Axis{Name: "size", Len: len(steps.Lambda().Memory)})}
+	var lab lab
 	var movers []*steps.Model
-	for _, t := range moves {
-		m, err := lab(steps.StepConfig{Tasks: 20, Law: steps.Law{A: 1e-3}, Download: steps.Transfer{Objects: 20 * t.Objects, MB: t.MB}}, 0)
-		if err != nil {
-			return nil, err
-		}
+	for i, t := range moves {
+		m := lab.step(steps.StepConfig{Tasks: 20, Law: steps.Law{A: 1e-3}, Download: steps.Transfer{Objects: 20 * t.Objects, MB: t.MB}}, 0)
+		option := lab.pack(m, 1024, 20, 1) // each instance has its share
 		movers = append(movers, m)
-	}
-	var p steps.Player
-	for i, m := range movers {
-		option, err := m.Pack(0, 1024, 20, 1) // each instance has its share
-		if err != nil {
-			return nil, err
-		}
 		for _, seed := range o.Seeds {
 			for run := range 40 {
-				e.fig7[i] = append(e.fig7[i], p.Measure(m, 0, option, 20, rng.New(seed, "stepconf/fig7").With(uint64(run))).Transfer)
+				e.fig7[i] = append(e.fig7[i], lab.measure(m, option, 20, rng.New(seed, "stepconf/fig7").With(uint64(run))).Transfer)
 			}
 		}
 		slices.Sort(e.fig7[i])
 	}
-	var all []*experiment
+	var all []experiment
 	for j, jobs := range jobsOf {
 		for c, config := range stepsOf(jobs) {
-			m, err := lab(config, 0)
-			if err != nil {
-				return nil, err
-			}
-			x := &experiment{m: m, movers: movers, jobs: jobs, q: int(fitted[c].q), number: uint64(j*len(fitted) + c)}
+			x := experiment{m: lab.step(config, 0), movers: movers, jobs: jobs, q: int(fitted[c].q), number: uint64(j*len(fitted) + c)}
 			if config.Multicore {
 				x.q = 1
 			}
 			all = append(all, x)
 		}
+	}
+	if lab.err != nil {
+		return nil, lab.err
 	}
 	return e, o.Each(ctx, "whole steps", len(o.Seeds)*len(all), func(i int) error {
 		s, n := i/len(all), i%len(all)
@@ -106,6 +97,7 @@ func estimateSteps(ctx context.Context, o *suite.Options) (*estimated, error) {
 
 // experiment is Fig. 17's on one kind of step with one number of jobs.
 type experiment struct {
+	lab
 	m      *steps.Model
 	movers []*steps.Model
 	jobs   float64
@@ -114,26 +106,18 @@ type experiment struct {
 }
 
 // run returns the errors of a seed, by way and size of the platform.
-func (x *experiment) run(seed uint64) (out [][]float64, err error) {
+func (x experiment) run(seed uint64) (out [][]float64, err error) {
 	sizes := x.m.Platform.Memory
 	for range whole {
 		out = append(out, make([]float64, len(sizes)))
 	}
-	var p steps.Player
 	for again := range uint64(repeats) {
 		key := rng.New(seed, "stepconf/whole").With(x.number).With(again)
-		law, err := x.fit(&p, key.With(0))
-		if err != nil {
-			return nil, err
-		}
-		delay, err := x.delays(&p, key.With(1))
-		if err != nil {
-			return nil, err
-		}
+		law, delay := x.fit(key.With(0)), x.delays(key.With(1))
 		for k, mb := range sizes {
-			seen, err := x.measured(&p, mb, key.With(2))
-			if err != nil {
-				return nil, err
+			seen := x.measured(mb, key.With(2))
+			if x.err != nil {
+				return nil, x.err
 			}
 			for w := range whole {
 				predicted := law.Seconds(x.jobs, float64(mb), x.cores()) + delay[w]
@@ -153,83 +137,69 @@ func (x *experiment) cores() float64 {
 }
 
 // fit profiles the step with warm instances at the five sizes, for its number of jobs.
-func (x *experiment) fit(p *steps.Player, key rng.Key) (memory.Pieces, error) {
+func (x *experiment) fit(key rng.Key) (law memory.Pieces) {
 	var runs []memory.Job
 	for _, mb := range profiled {
-		option, err := x.option(int(mb))
-		if err != nil {
-			return memory.Pieces{}, err
-		}
-		r := p.Measure(x.m, 0, option, several, key)
+		r := x.measure(x.m, x.option(int(mb)), several, key)
 		runs = append(runs, memory.Job{Jobs: x.jobs, MB: mb, Q: x.cores(), Seconds: r.Seconds - r.Mapping - r.Transfer})
 	}
-	return memory.FitPieces(runs, x.m.Steps[0].Multicore, memory.Options{})
+	if x.err == nil {
+		law, x.err = memory.FitPieces(runs, x.m.Steps[0].Multicore, memory.Options{})
+	}
+	return law
 }
 
-func (x *experiment) option(mb int) (int, error) {
-	return x.m.Pack(0, mb, several, min(x.q, x.m.MostProcesses(0, mb, several)))
+func (x *experiment) option(mb int) int {
+	return x.pack(x.m, mb, several, min(x.q, x.m.MostProcesses(0, mb, several)))
 }
 
 // delays fits quantiles of a transfer over objects and MB, and of the mapping over cold instances, to recent invocations
 // of other steps. It returns the step's mapping, download and upload together, in seconds, for each way.
-func (x *experiment) delays(p *steps.Player, key rng.Key) ([]float64, error) {
+func (x *experiment) delays(key rng.Key) (out [2]float64) {
 	var objects, cold [][]float64
 	var moved, mapped []float64
 	for i := range uint64(invocations) {
 		k := key.With(i)
 		at := k.With(0).IntN(len(moves))
 		n := 1 + k.With(1).IntN(20)
-		option, err := x.movers[at].Pack(0, 1024, n, 1)
-		if err != nil {
-			return nil, err
-		}
-		r := p.Measure(x.movers[at], 0, option, 0, k.With(2))
+		r := x.measure(x.movers[at], x.pack(x.movers[at], 1024, n, 1), 0, k.With(2))
 		share := math.Ceil(20 * float64(moves[at].Objects) / float64(n))
 		objects, moved = append(objects, []float64{share, moves[at].MB}), append(moved, r.Transfer)
 		cold, mapped = append(cold, []float64{float64(r.Cold)}), append(mapped, r.Mapping)
 	}
-	var out []float64
-	for _, way := range whole {
-		transfer, err := predicted(objects, moved, way.level, []float64{4, 4})
-		if err != nil {
-			return nil, err
-		}
-		mapping, err := predicted(cold, mapped, way.level, []float64{several})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, 2*transfer+mapping)
+	for w, way := range whole {
+		out[w] = 2*x.predicted(objects, moved, way.level, []float64{4, 4}) + x.predicted(cold, mapped, way.level, []float64{several})
 	}
-	return out, nil
+	return out
 }
 
 // predicted fits eq. 2 and asks it.
-func predicted(rows [][]float64, y []float64, level float64, row []float64) (float64, error) {
-	m, err := quantile.Fit(rows, y, []float64{level}, quantile.Full())
-	if err != nil {
-		return 0, err
+func (x *experiment) predicted(rows [][]float64, y []float64, level float64, row []float64) float64 {
+	if x.err != nil {
+		return 0
 	}
-	out, err := m.Predict(nil, row)
-	if err != nil {
-		return 0, err
+	var m *quantile.Model
+	var out []float64
+	if m, x.err = quantile.Fit(rows, y, []float64{level}, quantile.Full()); x.err == nil {
+		out, x.err = m.Predict(nil, row)
 	}
-	return out[0], nil
+	if x.err != nil {
+		return 0
+	}
+	return out[0]
 }
 
 // measured are for each way what cold runs of the step took: the mean and the 90th percentile.
-func (x *experiment) measured(p *steps.Player, mb int, key rng.Key) ([2]float64, error) {
-	option, err := x.option(mb)
-	if err != nil {
-		return [2]float64{}, err
-	}
+func (x *experiment) measured(mb int, key rng.Key) [2]float64 {
+	option := x.option(mb)
 	var all []float64
 	mean := 0.0
 	for run := range uint64(tailRuns) {
-		t := p.Measure(x.m, 0, option, 0, key.With(run)).Seconds
+		t := x.measure(x.m, option, 0, key.With(run)).Seconds
 		all, mean = append(all, t), mean+t/tailRuns
 	}
 	slices.Sort(all)
-	return [2]float64{mean, all[int(0.9*tailRuns)]}, nil
+	return [2]float64{mean, all[int(0.9*tailRuns)]}
 }
 
 // tail is the slowest percent of a move over its fastest.
@@ -253,7 +223,7 @@ func (e *estimated) report(r *suite.Report) {
 			Note: "the paper: below 8 %"}, most)
 	}
 	e.figure7(r)
-	r.Table(errorTable(r, e.error.Select(0), floats(steps.Lambda().Memory), report.Table{Name: "fig17-whole",
+	r.Table(errorTable(r, e.error.Select(0), report.Floats(steps.Lambda().Memory), report.Table{Name: "fig17-whole",
 		Title: "Errors of predicted times of whole steps in percent (Fig. 17)",
 		Note: fmt.Sprintf("%d cold instances; eq. 1 from one run at each of five sizes, medians of transfers and mapping from %d "+
 			"invocations of other steps, beside the mean of %d runs; mean over %d repeats, and over seeds.", several, invocations,
