@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/explain"
@@ -17,97 +15,78 @@ import (
 
 type explainFlags struct {
 	sets               []string
-	seeds, out         string
+	seeds              string
 	states, steps, top int
-	replay, json       bool
+	replay             bool
 }
 
 // explainedSeeds is the number of the configuration's evaluation seeds that are played where --seeds says nothing.
 const explainedSeeds = 10
 
-func explainCommand() *cobra.Command {
-	var f explainFlags
-	c := &cobra.Command{
-		Use:   "explain RUN|CHECKPOINT|POLICY",
-		Short: "Rank the observations that drive a policy's decisions",
-		Long: `Rank the observations that drive a policy's decisions. Evaluation episodes are run; every component of every agent's
-action is attributed to what the agent saw (integrated gradients through the policy). The ranking is checked by shuffling
-each feature, in the recorded states and while the episodes run again. Where agents attend to neighbours, the weights are
-shown. Of a run the best checkpoint is used. Policies that see vectors can be explained, whoever learned them; those
-that see graphs, and spsa's, which see nothing, cannot.
-
-The folder given by --out (default: explain in the run's folder) gets explain.json, features.csv, decisions.csv,
-attention.csv, and the ranking and the attention weights as figures. Attention is compared with equal weights for all neighbours:
-how far decisions move without it, and with --replay how much return is lost.`,
-		Example: `  stoker explain runs/sizing-s1
-  stoker explain runs/sizing-s1 --seeds 1-20 --states 0 --top 5
-  stoker explain runs/spread-s1/checkpoints/step-000000625000 --replay=false --json`,
-		Args: args(1, 1, "RUN, CHECKPOINT or POLICY"),
-		RunE: func(c *cobra.Command, a []string) error { return runExplain(c, a[0], f) },
+func explainCommand() *command {
+	f := &explainFlags{states: 400, steps: 32, top: 3, replay: true}
+	return &command{
+		name: "explain", takes: "RUN|CHECKPOINT|POLICY", args: arguments{1, 1, "RUN, CHECKPOINT or POLICY"},
+		json: "print explain.json instead of the table", out: "folder of the result (default: explain in the run's folder)",
+		flags: []flag{
+			option(seedList{&f.seeds}, "seeds",
+				fmt.Sprintf("workload seeds of the episodes, as in 1-20 (default: the configuration's first %d)", explainedSeeds)),
+			option(whole{&f.states, 0}, "states",
+				"largest number of states to explain, spread evenly over the episodes; 0 takes all"),
+			option(whole{&f.steps, 1}, "steps", "points between the mean state and each state where gradients are taken"),
+			option(whole{&f.top, 1}, "top", "how many observations to print for each decision"),
+			option(&f.replay, "replay",
+				"run all episodes again with each feature shuffled, to measure its effect on the return"),
+			option(repeated{&f.sets}, "set", "set a key of the configuration, as in eval.split=train (repeatable)"),
+		},
+		run: f.run,
 	}
-	fl := c.Flags()
-	seedsVar(fl, &f.seeds, "seeds",
-		fmt.Sprintf("workload seeds of the episodes, as in 1-20 (default: the configuration's first %d)",
-			explainedSeeds))
-	countVar(fl, &f.states, "states", 400, 0,
-		"largest number of states to explain, spread evenly over the episodes; 0 takes all")
-	countVar(fl, &f.steps, "steps", 32, 1, "points between the mean state and each state where gradients are taken")
-	countVar(fl, &f.top, "top", 3, 1, "how many observations to print for each decision")
-	fl.BoolVar(&f.replay, "replay", true,
-		"run all episodes again with each feature shuffled, to measure its effect on the return")
-	fl.StringVar(&f.out, "out", "", "folder of the result (default: explain in the run's folder)")
-	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
-	fl.BoolVar(&f.json, "json", false, "print explain.json instead of the table")
-	return c
 }
 
-func runExplain(c *cobra.Command, path string, f explainFlags) error {
+func (f *explainFlags) run(c *call) (any, error) {
+	path := c.args[0]
 	ck, err := train.OpenCheckpoint(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, err := explainRequest(c, ck, f)
+	r, err := f.request(c, ck)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = r.Act.Close() }() // it frees memory: there is nothing left to lose
-	out := f.out
+	out := c.folder
 	if out == "" {
 		if out, err = explainFolder(ck, path); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := os.MkdirAll(out, 0o777); err != nil { // before the work, not after it
-		return fmt.Errorf("--out: %w", err)
+	if err := makeFolder(out); err != nil {
+		return nil, err
 	}
-	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
+	ctx, release := c.stoppable("stopping, nothing is written")
 	defer release()
 	e, err := explain.Explain(ctx, *r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e.Source = path
 	files, err := explain.Write(out, e)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", out, err)
+		return nil, fmt.Errorf("writing %s: %w", out, err)
 	}
-	w := c.OutOrStdout()
-	if f.json {
-		return printJSON(w, e)
+	if err := explain.Text(c, e, f.top); err != nil {
+		return nil, err
 	}
-	if err := explain.Text(w, e, f.top); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(c)
 	for _, file := range files {
-		fmt.Fprintln(w, file)
+		fmt.Fprintln(c, file)
 	}
-	return nil
+	return e, nil
 }
 
-// explainRequest opens what a checkpoint's experiment and policy need.
-func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags) (*explain.Request, error) {
-	x, err := train.ReadExperiment(ck, f.sets, names(c))
+// request opens what a checkpoint's experiment and policy need.
+func (f *explainFlags) request(c *call, ck *checkpoints.Checkpoint) (*explain.Request, error) {
+	x, err := train.ReadExperiment(ck, f.sets, c.Catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +108,7 @@ func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags
 	if err != nil {
 		return nil, err
 	}
-	a, err := names(c).Learner(file.Agent)
+	a, err := c.Catalog.Learner(file.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +125,8 @@ func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags
 		return nil, errors.Join(err, act.Close())
 	}
 	return &explain.Request{
-		Env: env, Policy: p, Act: act, Seeds: seeds, States: f.states, Steps: f.steps, Replay: f.replay, Progress: countProgress(c, "episodes"),
+		Env: env, Policy: p, Act: act, Seeds: seeds, States: f.states, Steps: f.steps, Replay: f.replay,
+		Progress: c.count("episodes"),
 	}, nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
@@ -19,48 +17,34 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-func checkCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "check PATH",
-		Short: "Verify a checkpoint, a run or an exported policy",
-		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs), an exported policy or a bundle, byte by byte.
-Of a bundle the policy is built too, and shown the observations of its self-test; the report says what is inside. The exit
-code is 1 if something is damaged; the report says what and where.`,
-		Example: "  stoker check runs/sizing-s1\n  stoker check " +
-			"runs/sizing-s1/checkpoints/step-000000100000 --json\n  stoker check sizing-s1.stoker",
-		Args: args(1, 1, "PATH"),
-		RunE: func(c *cobra.Command, a []string) error {
+func checkCommand() *command {
+	return &command{
+		name: "check", takes: "PATH", args: arguments{1, 1, "PATH"},
+		json: "print the report as JSON",
+		run: func(c *call) (any, error) {
 			check := checkpoints.Check
-			if name, ok := zoo.Cut(a[0]); ok {
+			if name, ok := zoo.Cut(c.args[0]); ok {
 				check = func(string) (*checkpoints.Report, error) { return zoo.Check(name) }
-			} else if _, err := os.Lstat(a[0]); errors.Is(err, fs.ErrNotExist) {
-				return train.Missing(a[0], "a run's folder, a checkpoint or an exported policy")
-			} else if filepath.Ext(a[0]) == bundle.Extension {
-				check = func(path string) (*checkpoints.Report, error) { return export.Check(names(c), path) }
+			} else if _, err := os.Lstat(c.args[0]); errors.Is(err, fs.ErrNotExist) {
+				return nil, train.Missing(c.args[0], "a run's folder, a checkpoint or an exported policy")
+			} else if filepath.Ext(c.args[0]) == bundle.Extension {
+				check = func(path string) (*checkpoints.Report, error) { return export.Check(c.Catalog, path) }
 			}
-			rep, err := check(a[0])
-			if asJSON && rep != nil {
-				return errors.Join(printJSON(c.OutOrStdout(), rep), err)
+			rep, err := check(c.args[0])
+			if rep == nil {
+				return nil, err
 			}
-			if rep != nil {
-				fmt.Fprintln(c.OutOrStdout(), rep)
-			}
-			return err
+			fmt.Fprintln(c, rep)
+			return rep, err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
-	return c
 }
 
-func agentsCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "agents",
-		Short:   "List the learners and the policies to compare with",
-		Example: "  stoker agents --json",
-		Args:    args(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
+func agentsCommand() *command {
+	return &command{
+		name: "agents",
+		json: "print as JSON",
+		run: func(c *call) (any, error) {
 			type line struct {
 				Name string       `json:"name"`
 				Kind catalog.Kind `json:"kind"`
@@ -69,16 +53,13 @@ func agentsCommand() *cobra.Command {
 				Page string       `json:"page,omitempty"`
 			}
 			var lines []line
-			for _, a := range names(c).Learners {
+			for _, a := range c.Catalog.Learners {
 				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc, a.Page})
 			}
-			for _, r := range names(c).Rivals {
+			for _, r := range c.Catalog.Rivals {
 				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc, r.Page})
 			}
-			if asJSON {
-				return printJSON(c.OutOrStdout(), lines)
-			}
-			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			t := tabwriter.NewWriter(c, 0, 0, 2, ' ', 0)
 			for _, l := range lines {
 				in := strings.Join(l.Envs, " ")
 				if in == "" && l.Kind != catalog.Learned {
@@ -86,9 +67,7 @@ func agentsCommand() *cobra.Command {
 				}
 				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, l.Kind, in, l.Doc)
 			}
-			return t.Flush()
+			return lines, t.Flush()
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	return c
 }

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/stoker-rl/stoker/configs"
@@ -24,8 +23,8 @@ import (
 )
 
 // jobsOf is how many of n runs are trained at a time, where --jobs asks for some.
-func jobsOf(c *cobra.Command, x *configs.Experiment, n, jobs int) (int, error) {
-	if c.Flags().Changed("jobs") {
+func jobsOf(c *call, x *configs.Experiment, n, jobs int) (int, error) {
+	if c.given("jobs") {
 		if jobs > 1 && x.Engine.Name != engines.Native {
 			return 0, usage("--jobs is %d, but engine %s trains one run at a time in a process; want 1, or engine %s",
 				jobs, x.Engine.Name, engines.Native)
@@ -65,8 +64,8 @@ type seedsReport struct {
 
 // trainSeeds trains runs side by side and reports them together. A run that fails leaves the others alone; the error
 // then tells how many did.
-func trainSeeds(ctx context.Context, c *cobra.Command, list []train.Planned, jobs int, asJSON bool) error {
-	b := newBoard(c.ErrOrStderr(), isTerminal(c.ErrOrStderr()), list)
+func trainSeeds(ctx context.Context, c *call, list []train.Planned, jobs int) (any, error) {
+	b := newBoard(c.errs, isTerminal(c.errs), list)
 	for i := range list {
 		o := &list[i].Options
 		o.Out, o.Terminal, o.LineEvery = b.of(i), false, b.every(jobs)
@@ -96,22 +95,16 @@ func trainSeeds(ctx context.Context, c *cobra.Command, list []train.Planned, job
 	}
 	report.Over = over(report.Runs)
 	if len(left) > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "not begun: seeds %v\n", left)
+		fmt.Fprintf(c.errs, "not begun: seeds %v\n", left)
 		if stop == nil { // the signal came between two runs
 			stop = context.Cause(ctx)
 		}
 	}
-	if asJSON {
-		if err := printJSON(c.OutOrStdout(), report); err != nil {
-			return err
-		}
-	} else {
-		printSeeds(c.OutOrStdout(), report)
-	}
+	printSeeds(c, report)
 	if failed != nil {
-		return fmt.Errorf("%d of %d seeds failed:\n%w", failures, len(list), failed)
+		return report, fmt.Errorf("%d of %d seeds failed:\n%w", failures, len(list), failed)
 	}
-	return stop
+	return report, stop
 }
 
 // over is nil where no finished run has an evaluation.

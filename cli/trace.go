@@ -2,93 +2,57 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
-
-	"github.com/spf13/cobra"
 
 	"github.com/stoker-rl/stoker/eval/traces"
 )
 
-func traceCommand() *cobra.Command {
+func traceCommand() *command {
 	var s traces.Source
-	var env, out string
-	var target float64
-	var stretch int
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "trace [FOLDER|FILE]",
-		Short: "Say what a trace of requests holds, and which factor an environment serves",
-		Long: `Print what a trace holds: functions, requests, rate over time, busiest minute, burstiness. Without an argument it is the
-trace inside the program. A folder holds the publisher's files of Azure Functions 2019
-(invocations_per_function_md.anon.d01.csv and so on) or one of In-Vitro's samples of them (50_inv.csv). A file is one of
-invocations, or has the columns timestamp (RFC 3339, or seconds since 1970), function and count: a row for each function
-and minute, or finer. Minutes without a row are zero.
-
-With --env it also says what that environment's action ranges serve, and the settings that bring the trace to
---target-utilisation of it. With --stretch it finds minutes for an episode as FaaSConf's Fig. 7 has them: of all stretches
-of that length in the last 30 % of the trace, the one whose thirds are most clearly calm, swinging and bursting. With
---out it draws the trace and writes the figure's data. See docs/traces.md.`,
-		Example: `  stoker trace
-  stoker trace azure2019/ --sample 100 --out trace/
-  stoker trace requests.csv --env stoker/Sizing-v3                 # timestamp,function,count
-  stoker trace azure2019/100_inv.csv --env stoker/Sizing-v2 --target-utilisation 0.5
-  stoker trace --stretch 85 --out trace/
-  stoker trace azurefunctions2019/ --days 1,2,3 --json`,
-		Args: args(0, 1, ""),
-		RunE: func(c *cobra.Command, a []string) error {
-			if len(a) == 1 {
-				s.Path = a[0]
+	var env string
+	target, stretch := 0.7, 0
+	return &command{
+		name: "trace", takes: "[FOLDER|FILE]", args: arguments{most: 1},
+		json: "print as JSON", out: "folder for the figure and its data",
+		flags: []flag{
+			option(&env, "env", "environment to scale the trace to, as in stoker/Sizing-v2").
+				by(among(onlyThem, func(c *call) []string { return traces.Loaded(c.Catalog) })),
+			option(&target, "target-utilisation", "mean load over what the environment serves, with --env"),
+			option(whole{&s.Sample, 1}, "sample", "N of In-Vitro's files N_inv.csv, where the folder holds several"),
+			option(wholes{&s.Days}, "days", "days of the publisher's files, as in 1,2 (default: all that are there)"),
+			option(whole{&stretch, 9}, "stretch",
+				"find so many minutes of the evaluation part with a calm, a swinging and a bursting third (FaaSConf has 85)"),
+		},
+		run: func(c *call) (any, error) {
+			if len(c.args) == 1 {
+				s.Path = c.args[0]
 			}
-			if c.Flags().Changed("target-utilisation") && env == "" {
-				return usage("--target-utilisation is one of an environment: name it with --env")
+			if c.given("target-utilisation") && env == "" {
+				return nil, usage("--target-utilisation is one of an environment: name it with --env")
 			}
-			s.Progress = countProgress(c, "days")
+			s.Progress = c.count("days")
 			r, err := traces.Read(s)
 			if err != nil {
-				return usage("%w", err)
+				return nil, usage("%w", err)
 			}
 			if env != "" {
-				if err := r.ScaleFor(names(c), s, env, target); err != nil {
-					return usage("%w", err)
+				if err := r.ScaleFor(c.Catalog, s, env, target); err != nil {
+					return nil, usage("%w", err)
 				}
 			}
 			if stretch > 0 {
 				if err := r.FindStretch(stretch); err != nil {
-					return usage("--stretch: %w", err)
+					return nil, usage("--stretch: %w", err)
 				}
 			}
-			if out != "" {
-				if err := traces.Write(out, r); err != nil {
-					return fmt.Errorf("--out: %w", err)
-				}
+			err = c.save(func(folder string) ([]string, error) {
+				err := traces.Write(folder, r)
+				return r.Figures, err
+			})
+			if err != nil {
+				return nil, err
 			}
-			if asJSON {
-				return printJSON(c.OutOrStdout(), r)
-			}
-			fmt.Fprint(c.OutOrStdout(), traces.Text(r))
-			for _, f := range r.Figures {
-				fmt.Fprintf(c.OutOrStdout(), "wrote %s\n", filepath.Join(out, f))
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault
+			fmt.Fprint(c, traces.Text(r))
+			return r, nil
 		},
 	}
-	fl := c.Flags()
-	fl.StringVar(&env, "env", "", "environment to scale the trace to, as in stoker/Sizing-v2")
-	fl.Float64Var(&target, "target-utilisation", 0.7, "mean load over what the environment serves, with --env")
-	countVar(fl, &s.Sample, "sample", 0, 1, "N of In-Vitro's files N_inv.csv, where the folder holds several")
-	countsVar(fl, &s.Days, "days", nil, "days of the publisher's files, as in 1,2 (default: all that are there)")
-	countVar(fl, &stretch, "stretch", 0, 9,
-		"find so many minutes of the evaluation part with a calm, a swinging and a bursting third (FaaSConf has 85)")
-	fl.StringVar(&out, "out", "", "folder for the figure and its data")
-	fl.BoolVar(&asJSON, "json", false, "print as JSON")
-	complete := func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return traces.Loaded(names(c)), cobra.ShellCompDirectiveNoFileComp
-	}
-	if err := c.RegisterFlagCompletionFunc("env", complete); err != nil {
-		panic(err) // the flag was just defined
-	}
-	return c
 }

@@ -79,17 +79,20 @@ func didYouMean(got string, names []string, prefix string) string {
 	return ""
 }
 
-// args takes from least to most arguments (any number where most is negative), called what.
-func args(least, most int, what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, a []string) error {
-		switch {
-		case len(a) < least:
-			return usage("%s is missing\nusage: %s", what, c.UseLine())
-		case most >= 0 && len(a) > most:
-			return usage("too many arguments: %s\nusage: %s", strings.Join(a[most:], " "), c.UseLine())
-		}
-		return nil
+// arguments are from least to most (any number where most is negative), called what where one is missing.
+type arguments struct {
+	least, most int
+	what        string
+}
+
+func (r arguments) check(c *cobra.Command, a []string) error {
+	switch {
+	case len(a) < r.least:
+		return usage("%s is missing\nusage: %s", r.what, c.UseLine())
+	case r.most >= 0 && len(a) > r.most:
+		return usage("too many arguments: %s\nusage: %s", strings.Join(a[r.most:], " "), c.UseLine())
 	}
+	return nil
 }
 
 // wants is the error of a flag's value: what is right.
@@ -97,84 +100,71 @@ type wants string
 
 func (w wants) Error() string { return "want " + string(w) }
 
-// countVar defines a flag for a whole number that has a least value. The default may be another.
-func countVar(fl *pflag.FlagSet, to *int, name string, value, least int, usage string) {
-	*to = value
-	fl.Var(count{to, least}, name, usage)
-}
+// repeated is a flag that is given once for each of several texts.
+type repeated struct{ to *[]string }
 
-type count struct {
+// whole is a flag for a whole number that has a least value. The default may be another.
+type whole struct {
 	to    *int
 	least int
 }
 
-func (c count) String() string {
-	if c.to == nil { // the zero value, by which pflag knows defaults that need no mention
+func (n whole) String() string {
+	if n.to == nil { // the zero value, by which pflag knows defaults that need no mention
 		return "0"
 	}
-	return strconv.Itoa(*c.to)
+	return strconv.Itoa(*n.to)
 }
 
-func (count) Type() string { return "int" }
+func (whole) Type() string { return "int" }
 
-func (c count) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < c.least {
-		return wants(fmt.Sprintf("a whole number of at least %d", c.least))
+func (n whole) Set(s string) error {
+	i, err := strconv.Atoi(s)
+	if err != nil || i < n.least {
+		return wants(fmt.Sprintf("a whole number of at least %d", n.least))
 	}
-	*c.to = n
+	*n.to = i
 	return nil
 }
 
-// countsVar defines a flag for several whole numbers of at least 1, with commas.
-func countsVar(fl *pflag.FlagSet, to *[]int, name string, value []int, usage string) {
-	*to = value
-	fl.Var(counts{to}, name, usage)
-}
+// wholes is a flag for several whole numbers of at least 1, with commas.
+type wholes struct{ to *[]int }
 
-type counts struct{ to *[]int }
-
-func (c counts) String() string {
-	if c.to == nil {
+func (n wholes) String() string {
+	if n.to == nil {
 		return ""
 	}
-	var words []string
-	for _, n := range *c.to {
-		words = append(words, strconv.Itoa(n))
-	}
-	return strings.Join(words, ",")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(*n.to), "[]"), " ", ",")
 }
 
-func (counts) Type() string { return "ints" }
+func (wholes) Type() string { return "ints" }
 
-func (c counts) Set(s string) error {
+func (n wholes) Set(s string) error {
 	var list []int
 	for word := range strings.SplitSeq(s, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 {
+		i, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || i < 1 {
 			return wants("whole numbers of at least 1, such as 5,12")
 		}
-		list = append(list, n)
+		list = append(list, i)
 	}
-	*c.to = list
+	*n.to = list
 	return nil
 }
 
-// seedsVar defines a flag for a list of seeds. A lone 0 is refused: who gives it means a number of seeds.
-func seedsVar(fl *pflag.FlagSet, to *string, name, usage string) { fl.Var(seeds{to}, name, usage) }
+// seedList is a flag for a list of seeds. A lone 0 is refused: who gives it means a number of seeds.
+type seedList struct{ to *string }
 
-type seeds struct{ to *string }
-
-func (s seeds) String() string {
+func (s seedList) String() string {
 	if s.to == nil {
 		return ""
 	}
 	return *s.to
 }
 
-func (seeds) Type() string { return "string" }
+func (seedList) Type() string { return "string" }
 
-func (s seeds) Set(text string) error {
+func (s seedList) Set(text string) error {
 	if text == "" || text == "0" {
 		return wants("a list of seeds, such as 1-5 or 1,2,10-12 (the seed 0 alone is 0-0)")
 	}

@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stoker-rl/stoker/internal/machine"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
@@ -72,14 +70,10 @@ func versionLine() string {
 		runtime.GOARCH)
 }
 
-func versionCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version, engines, libtorch and processor (--version: the version alone)",
-		Example: "  stoker version\n  stoker version --json",
-		Args:    args(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
+func versionCommand() *command {
+	return &command{
+		name: "version", json: "print as JSON",
+		run: func(c *call) (any, error) {
 			type line struct {
 				Version  string      `json:"version"`
 				Revision string      `json:"revision"`
@@ -96,26 +90,20 @@ func versionCommand() *cobra.Command {
 				runtime.NumCPU(), nil, nil}
 			native, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
 			if err != nil {
-				return err
+				return nil, err
 			}
 			l.Engines = append(l.Engines, native.Info())
-			torch := torchStatus(c.Context())
+			torch := torchStatus(c.ctx)
 			l.Torch = torch
-			if asJSON {
-				return printJSON(c.OutOrStdout(), l)
-			}
-			w := c.OutOrStdout()
-			fmt.Fprintln(w, versionLine())
-			fmt.Fprintf(w, "processor  %s, %d cores\n", l.CPU, l.Cores)
+			fmt.Fprintln(c, versionLine())
+			fmt.Fprintf(c, "processor  %s, %d cores\n", l.CPU, l.Cores)
 			for _, e := range l.Engines {
-				fmt.Fprintf(w, "engine     %s on %s, %s kernels, %d threads\n", e.Name, e.Device, e.Kernels, e.Threads)
+				fmt.Fprintf(c, "engine     %s on %s, %s kernels, %d threads\n", e.Name, e.Device, e.Kernels, e.Threads)
 			}
 			for _, line := range torch.Lines() {
-				fmt.Fprintln(w, line)
+				fmt.Fprintln(c, line)
 			}
-			return nil
+			return l, nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	return c
 }
