@@ -43,8 +43,8 @@ func benchCommand() *command {
 			option(&o.Instances, "instances", "numbers of instances (sim)"),
 			option(&o.EnvID, "env", "one environment (env)"),
 			option(&o.Edges, "edges", "numbers of edges (graph)"),
-			option(whole{&o.Hidden, 1}, "hidden", "width of the network (graph; default 64)"),
-			option(whole{&o.Episodes, 1}, "episodes",
+			option(whole(&o.Hidden, 1), "hidden", "width of the network (graph; default 64)"),
+			option(whole(&o.Episodes, 1), "episodes",
 				"episodes of training (spread; default 2500), or problems of each application (plan; 250)"),
 			option(&o.Engine, "engine", "native (default), torch or gorgonia", engines.Native, engines.Torch),
 			option(&o.Device, "device", "cpu or cuda:N"),
@@ -52,7 +52,7 @@ func benchCommand() *command {
 			option(&o.Kernels, "kernels", "kernels of the native engine (avx512, avx2, go), one measurement for each",
 				"avx512", "avx2", "go"),
 			option(&f.seconds, "seconds", "length of each measurement"),
-			option(whole{&o.Repeat, 1}, "repeat", "repeat each measurement this often, for its median and quartiles"),
+			option(whole(&o.Repeat, 1), "repeat", "repeat each measurement this often, for its median and quartiles"),
 			option(repeated{&f.peers}, "peer-cmd", "a command that measures the same, run in turn with ours (repeatable)"),
 			option(&f.pause, "pause", "with --peer-cmd: seconds of rest between two rounds"),
 			option(&f.beside, "beside", "a file of measurements (JSON lines) to show beside the new ones"),
@@ -153,29 +153,21 @@ func runBench(c *call, list []bench.Benchmark, o bench.Options, past []bench.Lin
 		}
 		fmt.Fprintf(c, row, "what", "of", "engine", "threads", "rate", "time", "allocations", "memory", header)
 	})
-	for _, b := range list {
-		var failed error
-		err := b.Run(o, func(r bench.Result) {
-			line, err := bench.AsLine(r)
-			if err != nil {
-				failed = errors.Join(failed, err)
-				return
-			}
-			head()
-			var remarks []string
-			for _, p := range bench.Beside(line, past) {
-				remarks = append(remarks, bench.Against(line, p))
-			}
-			if r.PartOfPeak > 0 {
-				remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
-			}
-			fmt.Fprintf(c, row, r.Bench, of(r), engineOf(r), threads(r), r.Rate(), spread(r),
-				fmt.Sprintf("%.3g", r.Allocations), memory(r), strings.Join(remarks, ", "))
-			failed = errors.Join(failed, c.line(r))
-		})
-		if err := errors.Join(err, failed); err != nil {
-			return fmt.Errorf("bench %s: %w", b.Name, err)
+	err := measure(c.ctx, list, o, func(r bench.Result, line bench.Line) error {
+		head()
+		var remarks []string
+		for _, p := range bench.Beside(line, past) {
+			remarks = append(remarks, bench.Against(line, p))
 		}
+		if r.PartOfPeak > 0 {
+			remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
+		}
+		fmt.Fprintf(c, row, r.Bench, of(r), engineOf(r), threads(r), r.Rate(), spread(r),
+			fmt.Sprintf("%.3g", r.Allocations), memory(r), strings.Join(remarks, ", "))
+		return c.line(r)
+	})
+	if err != nil {
+		return fmt.Errorf("bench %w", err)
 	}
 	return nil
 }
@@ -191,7 +183,13 @@ func comparePeers(c *call, list []bench.Benchmark, o bench.Options, f *benchFlag
 	o.Repeat = 1
 	ctx, release := c.stoppable("stopping")
 	defer release()
-	rows, err := p.Compare(ctx, func() ([]bench.Line, error) { return measureAll(ctx, list, o) })
+	rows, err := p.Compare(ctx, func() (lines []bench.Line, err error) {
+		err = measure(ctx, list, o, func(_ bench.Result, line bench.Line) error {
+			lines = append(lines, line)
+			return nil
+		})
+		return lines, err
+	})
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
@@ -210,24 +208,25 @@ func comparePeers(c *call, list []bench.Benchmark, o bench.Options, f *benchFlag
 	return nil
 }
 
-// measureAll runs the measurements once.
-func measureAll(ctx context.Context, list []bench.Benchmark, o bench.Options) ([]bench.Line, error) {
-	var out []bench.Line
+// measure runs the measurements once and tells each when it is there.
+func measure(ctx context.Context, list []bench.Benchmark, o bench.Options, tell func(bench.Result, bench.Line) error) error {
 	for _, b := range list {
 		var failed error
 		err := b.Run(o, func(r bench.Result) {
-			l, err := bench.AsLine(r)
+			line, err := bench.AsLine(r)
+			if err == nil {
+				err = tell(r, line)
+			}
 			failed = errors.Join(failed, err)
-			out = append(out, l)
 		})
 		if err := errors.Join(err, failed); err != nil {
-			return nil, fmt.Errorf("%s: %w", b.Name, err)
+			return fmt.Errorf("%s: %w", b.Name, err)
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // duration writes nanoseconds with three digits.
@@ -299,7 +298,7 @@ func benchDayCommand() *command {
 	return &command{
 		name: "bench sim-day", json: "print one JSON object",
 		flags: []flag{
-			option(whole{&o.Functions, 1}, "functions", "number of functions"),
+			option(whole(&o.Functions, 1), "functions", "number of functions"),
 			option(&o.Hours, "hours", "length of the day"),
 			option(&o.Factor, "factor", "times the sample's requests"),
 			option(&o.Seed, "seed", "seed of arrivals and durations"),

@@ -1,3 +1,5 @@
+// Package cli is the stoker command: flags, help, exit codes and what is printed. What is done lives in the packages
+// train, eval, checkpoints and envs.
 package cli
 
 import (
@@ -29,7 +31,9 @@ type command struct {
 	// json says what --json prints, and out what --out names; where one is empty there is no such flag. --out is outIs
 	// unless it is given; where noOut says what is missing, it must be given.
 	json, out, outIs, noOut string
-	complete                completion // of the arguments
+	// stop says what is left to do when a signal ends the context; where it is empty a signal ends the process.
+	stop     string
+	complete completion // of the arguments
 	// run does it. Text goes to the call, and the value is what --json prints in its place. Neither is bound to the other:
 	// what failed may have a value too.
 	run func(c *call) (value any, err error)
@@ -125,6 +129,11 @@ func (c *call) do(d *command) error {
 	if d.noOut != "" && c.folder == "" {
 		return usage("--out is missing: %s", d.noOut)
 	}
+	if d.stop != "" {
+		ctx, release := c.stoppable(d.stop)
+		defer release()
+		c.ctx = ctx
+	}
 	value, err := d.run(c)
 	if c.json && value != nil {
 		return errors.Join(err, printJSON(c.out, value))
@@ -206,7 +215,7 @@ func (d *command) build(p *Program) *cobra.Command {
 
 // workers is the flag of all commands that play episodes.
 func workers(to *int) flag {
-	return option(whole{to, 0}, "workers", "episodes that run at the same time, as in 4; 0 is one per core")
+	return option(whole(to, 0), "workers", "episodes that run at the same time, as in 4; 0 is one per core")
 }
 
 // perCore is what --workers asks for.

@@ -3,12 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
@@ -28,11 +24,11 @@ type evalFlags struct {
 func evalCommand() *command {
 	f := &evalFlags{}
 	return &command{
-		name: "eval", takes: "RUN|SWEEP|CHECKPOINT|POLICY…",
+		name: "eval", takes: "RUN|SWEEP|CHECKPOINT|POLICY…", stop: "stopping, nothing is written",
 		args: arguments{1, -1, "what to compare, a run, checkpoint or policy,"}, json: "print eval.json instead of the table",
 		out: "folder of the result (default: eval in the first run's folder, or the sweep's)",
 		flags: []flag{
-			option(seedList{&f.seeds}, "seeds", "workload seeds, as in 1-20 (default: the configuration's)"),
+			option(seedList(&f.seeds), "seeds", "workload seeds, as in 1-20 (default: the configuration's)"),
 			option(repeated{&f.sets}, "set",
 				"set a key of the configuration, as in eval.split=train (repeatable)").by(keys),
 			option(&f.config, "config",
@@ -44,14 +40,6 @@ func evalCommand() *command {
 		complete: among(orFiles, func(c *call) []string { return c.rivals("") }),
 		run:      f.run,
 	}
-}
-
-// textWidth is where sentences wrap: a terminal's width, and a fixed one elsewhere, so that output in a pipe is stable.
-func textWidth(w io.Writer) int {
-	if !isTerminal(w) {
-		return eval.TextWidth
-	}
-	return terminalWidth(w)
 }
 
 // tracedSeeds is the number of workload seeds whose steps and latencies are kept for figures.
@@ -146,13 +134,11 @@ func (f *evalFlags) play(c *call, choice *eval.Choice) (*eval.Summary, *eval.Pla
 	if err != nil {
 		return nil, nil, usage("%w", err)
 	}
-	ctx, release := c.stoppable("stopping, nothing is written")
-	defer release()
 	r := eval.Request{
 		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: perCore(f.workers),
-		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: evalProgress(c),
+		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: c.episodes(),
 	}
-	p, err := eval.Run(ctx, r)
+	p, err := eval.Run(c.ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,8 +149,8 @@ func (f *evalFlags) play(c *call, choice *eval.Choice) (*eval.Summary, *eval.Pla
 		return nil, nil, err
 	}
 	if !f.noFrontier {
-		r.Progress = evalProgress(c)
-		if err := choice.Frontiers(ctx, r, p, s); err != nil {
+		r.Progress = c.episodes()
+		if err := choice.Frontiers(c.ctx, r, p, s); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -173,38 +159,6 @@ func (f *evalFlags) play(c *call, choice *eval.Choice) (*eval.Summary, *eval.Pla
 		return nil, nil, err
 	}
 	return s, p, s.SetLoad(p, load)
-}
-
-// count shows how many of the things named are done: a bar on a terminal, else a line now and then.
-func (c *call) count(things string) func(done, all int) {
-	w := c.errs
-	if isTerminal(w) {
-		var bar *progressbar.ProgressBar
-		return func(done, all int) {
-			if bar == nil {
-				bar = progressbar.NewOptions(
-					all,
-					progressbar.OptionSetWriter(w),
-					progressbar.OptionSetDescription(things),
-					progressbar.OptionShowCount(),
-					progressbar.OptionShowIts(),
-					progressbar.OptionSetPredictTime(true),
-					progressbar.OptionClearOnFinish(),
-				)
-			}
-			_ = bar.Set(done) // a bar that cannot be drawn must not end an evaluation
-		}
-	}
-	begun := time.Now()
-	last := begun
-	return func(done, all int) {
-		if now := time.Now(); now.Sub(last) > 5*time.Second {
-			last = now
-			rate := float64(done) / now.Sub(begun).Seconds()
-			left := time.Duration(float64(all-done) / max(rate, 1e-9) * float64(time.Second))
-			fmt.Fprintf(w, "%d of %d %s  %.3g/s  ETA %s\n", done, all, things, rate, left.Round(time.Second))
-		}
-	}
 }
 
 // curvesOf reads the learning curves of the runs evaluated. A run that has none yet is said, and costs the evaluation
@@ -224,38 +178,4 @@ func curvesOf(c *call, choice *eval.Choice) []eval.Curve {
 		out = append(out, curve)
 	}
 	return out
-}
-
-// evalProgress shows how far an evaluation is: on a terminal a line that is drawn over and over, else one now and then.
-func evalProgress(c *call) func(eval.Progress) {
-	w, terminal := c.errs, isTerminal(c.errs)
-	begun := time.Now()
-	last, every, drawn := begun, 5*time.Second, false
-	if terminal {
-		every = 200 * time.Millisecond
-	}
-	return func(p eval.Progress) {
-		now := time.Now()
-		switch {
-		case terminal && drawn && p.Done == p.All:
-			fmt.Fprint(w, "\r\x1b[K")
-		case now.Sub(last) < every || p.Done == p.All:
-		case terminal:
-			last, drawn = now, true
-			fmt.Fprintf(w, "\r\x1b[K%s", short(evalLine(p, now.Sub(begun)), terminalWidth(w)-1))
-		default:
-			last = now
-			fmt.Fprintln(w, evalLine(p, now.Sub(begun)))
-		}
-	}
-}
-
-// evalLine is what evalProgress shows.
-func evalLine(p eval.Progress, elapsed time.Duration) string {
-	left := "ETA after the first episode of every policy"
-	if p.Known {
-		left = "ETA " + p.Left.Round(time.Second).String()
-	}
-	return fmt.Sprintf("%d of %d episodes  %.0f %% of the work  %.3g episodes/s  %s", p.Done, p.All, 100*p.Work,
-		float64(p.Done)/elapsed.Seconds(), left)
 }

@@ -33,15 +33,15 @@ type libraryFlags struct {
 func libraryCommand() *command {
 	f := &libraryFlags{rows: 1000, seed: 1, clip: []float64{0, 1}, split: "train"}
 	return &command{
-		name: "library", takes: "[CONFIG]", args: arguments{most: 1},
+		name: "library", takes: "[CONFIG]", args: arguments{most: 1}, stop: "stopping, nothing is written",
 		json: "print the summary as JSON", out: "CSV file to write", noOut: "name the CSV file to write",
 		flags: []flag{
 			option(&f.env, "env", "id of the environment, in place of CONFIG", sizing.IDs()...),
 			option(repeated{&f.sets}, "set",
 				"set a key of the configuration, as in env.qos.latency=12 (repeatable)").by(keys),
 			option(&f.workflow, "workflow", "workflow, as in env.workflow", workflows...),
-			option(wholes{&f.users}, "users", "closed-loop users, as in 10,20; each episode draws one of them"),
-			option(whole{&f.rows, 1}, "rows", "number of windows"),
+			option(wholes(&f.users), "users", "closed-loop users, as in 10,20; each episode draws one of them"),
+			option(whole(&f.rows, 1), "rows", "number of windows"),
 			option(&f.seed, "seed", "seed of all draws"),
 			option(&f.clip, "clip", "least and greatest value of every component of a configuration"),
 			option(&f.policy, "policy", "run a policy's configurations: a run, a checkpoint, zoo:NAME or a rival's name"),
@@ -119,9 +119,7 @@ func (f *libraryFlags) run(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	ctx, release := c.stoppable("stopping, nothing is written")
-	defer release()
-	l, err := library.Make(ctx, plan)
+	l, err := library.Make(c.ctx, plan)
 	if err != nil {
 		return nil, err
 	}

@@ -123,9 +123,9 @@ func (m measured) fill(template []byte) ([]byte, error) {
 				edges = append(edges, fmt.Sprintf("{from: %q, to: %q}", laws[i-1].Function, l.Function))
 			}
 		}
-		text = replace(text, nodesLine, fmt.Sprintf("    nodes: [%s]\n    edges: [%s]\n", strings.Join(nodes, ", "),
+		text = nodesLine.ReplaceAllLiteralString(text, fmt.Sprintf("    nodes: [%s]\n    edges: [%s]\n", strings.Join(nodes, ", "),
 			strings.Join(edges, ", ")))
-		text = replace(text, lawLines, profiles.LawsYAML(laws))
+		text = lawLines.ReplaceAllLiteralString(text, profiles.LawsYAML(laws))
 	}
 	if m.trace == "" {
 		return []byte(text), nil
@@ -142,13 +142,8 @@ func (m measured) fill(template []byte) ([]byte, error) {
 	} else {
 		line += "  # functions: {names: []} # <- " + whose + "\n"
 	}
-	text = replace(text, traceLine, line)
-	return []byte(replace(text, factorLine, "  factor: 1       # <- of the trace's rate\n")), nil
-}
-
-// replace replaces what a pattern finds by a text as it is.
-func replace(s string, pattern *regexp.Regexp, by string) string {
-	return pattern.ReplaceAllStringFunc(s, func(string) string { return by })
+	text = traceLine.ReplaceAllLiteralString(text, line)
+	return []byte(factorLine.ReplaceAllLiteralString(text, "  factor: 1       # <- of the trace's rate\n")), nil
 }
 
 // readLaws reads the laws of a file with env.laws.

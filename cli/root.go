@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
@@ -86,25 +85,7 @@ func exitCode(root *cobra.Command, err error) int {
 	return exitFailed
 }
 
-// groups are the commands by what users do.
-func groups() []group {
-	return []group{
-		{"train", "Train:", []*command{newCommand(), trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(),
-			onlineCommand()}},
-		{"judge", "Judge:", []*command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
-		{"plan", "Plan:", []*command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
-		{"use", "Use:", []*command{exportCommand(), serveCommand(), zooCommand(), checkCommand()}},
-		{"look", "Look:", []*command{envsCommand(), agentsCommand(), benchCommand(), versionCommand(), completionCommand()}},
-		{"papers", "Papers:", []*command{suiteCommand()}},
-	}
-}
-
-// group is one of those of the help.
-type group struct {
-	id, title string
-	commands  []*command
-}
-
+// newRoot makes the command line: all commands, in groups by what users do.
 func newRoot(p *Program) *cobra.Command {
 	version := false
 	root := (&command{
@@ -121,7 +102,18 @@ func newRoot(p *Program) *cobra.Command {
 	}).build(p)
 	root.Args, root.SilenceUsage, root.SilenceErrors = knownCommand, true, true
 	root.SetFlagErrorFunc(flagError)
-	for _, g := range groups() {
+	for _, g := range []struct {
+		id, title string
+		commands  []*command
+	}{
+		{"train", "Train:", []*command{newCommand(), trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(),
+			onlineCommand()}},
+		{"judge", "Judge:", []*command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
+		{"plan", "Plan:", []*command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
+		{"use", "Use:", []*command{exportCommand(), serveCommand(), zooCommand(), checkCommand()}},
+		{"look", "Look:", []*command{envsCommand(), agentsCommand(), benchCommand(), versionCommand(), completionCommand()}},
+		{"papers", "Papers:", []*command{suiteCommand()}},
+	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, d := range g.commands {
 			c := d.build(p)
@@ -187,12 +179,6 @@ func completionCommand() *command {
 			return nil, write(c.command.Root(), c)
 		},
 	}
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // exitHint is what to run after a signal.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,11 +28,12 @@ func searchCommand() *command {
 	f := &searchFlags{Options: fit.DefaultOptions()}
 	return &command{
 		name: "search", takes: "RIVAL CONFIG", args: arguments{2, 2, "RIVAL CONFIG"},
+		stop: "stopping, nothing is written",
 		json: "print the file's content as JSON", out: "file to write (default: RIVAL.json)",
 		flags: []flag{
-			option(whole{&f.Evaluations, 1}, "evaluations", "episodes to play in all"),
-			option(whole{&f.Population, 4}, "population", "candidates in a generation"),
-			option(whole{&f.Episodes, 1}, "episodes", "episodes that each candidate of a generation plays"),
+			option(whole(&f.Evaluations, 1), "evaluations", "episodes to play in all"),
+			option(whole(&f.Population, 4), "population", "candidates in a generation"),
+			option(whole(&f.Episodes, 1), "episodes", "episodes that each candidate of a generation plays"),
 			option(&f.Seed, "seed", "seed of the candidates' draws"),
 			option(&f.minutes, "minutes", "end after so many minutes, and the generation under way (default: no limit)"),
 			option(repeated{&f.sets}, "set",
@@ -67,10 +67,8 @@ func (f *searchFlags) run(c *call) (any, error) {
 	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() { // before the work, not after it
 		return nil, usage("--out: %s is no folder", filepath.Dir(out))
 	}
-	ctx, release := c.stoppable("stopping, nothing is written")
-	defer release()
-	f.Progress = searchProgress(c)
-	r, err := fit.Run(ctx, x, rival, f.Options)
+	f.Progress = c.generations()
+	r, err := fit.Run(c.ctx, x, rival, f.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +83,10 @@ func (f *searchFlags) run(c *call) (any, error) {
 	fmt.Fprintf(c, "%s: %d numbers, %d episodes; measured on workload seeds %s of the training part:\n\n", rival,
 		r.Found.Numbers, r.Found.Evaluations, r.Found.Seeds)
 	fmt.Fprintf(c, "%-14s %12s %12s\n", "", "before", "found")
-	for _, m := range shownOf(r) {
-		fmt.Fprintf(c, "%-14s %12.4g %12.4g\n", m, r.Found.Before[m], r.Found.After[m])
+	for _, m := range []string{"return", "price", "violated"} {
+		if after, ok := r.Found.After[m]; ok || m == "return" {
+			fmt.Fprintf(c, "%-14s %12.4g %12.4g\n", m, r.Found.Before[m], after)
+		}
 	}
 	fmt.Fprintf(c, "\nwrote %s\ncompare it: stoker eval %s --config %s --out compare/", out, rival, quote(config))
 	for _, set := range append(f.sets, fmt.Sprintf("eval.rivals=[{name: %s, file: %s}]", rival, out)) {
@@ -94,40 +94,6 @@ func (f *searchFlags) run(c *call) (any, error) {
 	}
 	fmt.Fprintln(c)
 	return r, nil
-}
-
-// shownOf are the measures that the terminal shows: the return, and what the experiment compares.
-func shownOf(r *fit.Result) []string {
-	out := []string{"return"}
-	for _, m := range []string{"price", "violated"} {
-		if _, ok := r.Found.After[m]; ok && !slices.Contains(out, m) {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// searchProgress shows a line after a generation, on a terminal over and over, else now and then.
-func searchProgress(c *call) func(fit.Progress) {
-	w, terminal := c.errs, isTerminal(c.errs)
-	last := time.Time{}
-	return func(p fit.Progress) {
-		final := p.Generation == p.Generations
-		if !terminal && !final && time.Since(last) < 5*time.Second {
-			return
-		}
-		last = time.Now()
-		line := fmt.Sprintf("generation %d of %d  %.3g episodes/s  ETA %s  return %.4g, best %.4g  width %.2f", p.Generation,
-			p.Generations, float64(p.Evaluations)/p.Elapsed.Seconds(), p.Left.Round(time.Second), p.Mean, p.Best, p.Width)
-		switch {
-		case terminal && final:
-			fmt.Fprintf(w, "\r\x1b[K%s\n", short(line, terminalWidth(w)-1))
-		case terminal:
-			fmt.Fprintf(w, "\r\x1b[K%s", short(line, terminalWidth(w)-1))
-		default:
-			fmt.Fprintln(w, line)
-		}
-	}
 }
 
 type onlineFlags struct {
@@ -143,19 +109,20 @@ func onlineCommand() *command {
 	f.Protocol.Seed = 1
 	return &command{
 		name: "online", takes: "RUN|CHECKPOINT [RIVAL]…", args: arguments{1, -1, "RUN|CHECKPOINT"},
+		stop: "stopping, nothing is written",
 		json: "print search.json instead of tables", out: "folder of the result",
 		flags: []flag{
 			option(repeated{&f.sets}, "set",
 				"set a key of the checkpoint's configuration, as in env.qos.latency=12 (repeatable)"),
 			option(&f.workflow, "workflow", "workflow to serve (default: the checkpoint's)", workflows...),
-			option(whole{&f.users, 1}, "users", "closed-loop users (default: the checkpoint's load)"),
+			option(whole(&f.users, 1), "users", "closed-loop users (default: the checkpoint's load)"),
 			option(&f.library, "library", "CSV file with rows for the replay and for safe exploration"),
-			option(whole{&f.Rows, 1}, "rows", "rows in the replay at the beginning, and its capacity"),
-			option(whole{&f.Protocol.Windows, 1}, "windows", "windows of a search"),
-			option(whole{&f.Protocol.Repetitions, 1}, "repetitions", "searches, each from the checkpoint"),
-			option(whole{&f.Protocol.Fresh, 0}, "fresh", "windows in which the best is measured again; 0 is none"),
-			option(whole{&f.Serve.UpdateEvery, 1}, "update-every", "windows between two gradient steps"),
-			option(whole{&f.Serve.GradientSteps, 0}, "gradient-steps", "updates in each round; 0 is no learning"),
+			option(whole(&f.Rows, 1), "rows", "rows in the replay at the beginning, and its capacity"),
+			option(whole(&f.Protocol.Windows, 1), "windows", "windows of a search"),
+			option(whole(&f.Protocol.Repetitions, 1), "repetitions", "searches, each from the checkpoint"),
+			option(whole(&f.Protocol.Fresh, 0), "fresh", "windows in which the best is measured again; 0 is none"),
+			option(whole(&f.Serve.UpdateEvery, 1), "update-every", "windows between two gradient steps"),
+			option(whole(&f.Serve.GradientSteps, 0), "gradient-steps", "updates in each round; 0 is no learning"),
 			option(&f.Serve.Noise, "noise", "standard deviation of normal noise on the policy's configurations"),
 			option(&f.Protocol.Seed, "seed", "seed of all draws"),
 			option(&f.noSafe, "no-safe", "without safe exploration"),
@@ -205,9 +172,7 @@ func (f *onlineFlags) run(c *call) (any, error) {
 		}
 		out = filepath.Join(o.Checkpoint, "online")
 	}
-	ctx, release := c.stoppable("stopping, nothing is written")
-	defer release()
-	server, err := search.NewServer(ctx, o)
+	server, err := search.NewServer(c.ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -216,14 +181,14 @@ func (f *onlineFlags) run(c *call) (any, error) {
 		if !f.compare && safely == f.noSafe {
 			continue
 		}
-		r, err := server.Run(ctx, safely)
+		r, err := server.Run(c.ctx, safely)
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, r)
 	}
 	for _, name := range rivals {
-		r, err := server.Rival(ctx, name)
+		r, err := server.Rival(c.ctx, name)
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func TestSeedFails(t *testing.T) {
 	}
 	runs := t.TempDir()
 	var out, errs output
-	c := &call{Program: Default(), Writer: &out, errs: &errs}
+	c := &call{Program: Default(), ctx: t.Context(), Writer: &out, errs: &errs}
 	var list []train.Planned
 	for seed := range uint64(3) {
 		y := *x
@@ -56,7 +56,7 @@ func TestSeedFails(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(runs, "small-s1"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	value, err := trainSeeds(t.Context(), c, list, 2)
+	value, err := trainSeeds(c, list, 2)
 	if err == nil || !strings.Contains(err.Error(), "1 of 3 seeds failed:\nseed 1: run ") {
 		t.Errorf("error: %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -37,6 +36,7 @@ func serveCommand() *command {
 		bytes: 16 << 20, policy: policy.Options{Sequences: 1024, Idle: time.Hour}, log: "text", access: true}
 	return &command{
 		name: "serve", takes: "[NAME=]BUNDLE[@sha256:HEX]… | --models DIR", args: arguments{most: -1},
+		stop: "ending the requests under way",
 		flags: []flag{
 			option(&f.folder, "models", "folder of bundles to serve; new ones are found"),
 			option(&f.http, "http", "address for HTTP, with /metrics; empty is none"),
@@ -48,15 +48,15 @@ func serveCommand() *command {
 			option(&f.files.Tokens, "tokens", "file of bearer tokens, one a line, of which requests must carry one"),
 			option(&f.insecure, "insecure",
 				"beyond loopback without credentials or TLS: something before it must see to both"),
-			option(whole{&f.body, 1}, "max-body", "most bytes of a request's body"),
-			option(whole{&o.MaxBatch, 1}, "max-batch", "most rows of a request"),
-			option(whole{&o.MaxInFlight, 1}, "max-in-flight", "most requests under way that have arrived"),
-			option(whole{&f.memory, 1}, "max-memory", "most bytes that all requests hold together"),
-			option(whole{&o.MaxArriving, 1}, "max-arriving", "most bodies of a peer that arrive at once"),
-			option(whole{&o.MaxConnections, 1}, "max-connections",
+			option(whole(&f.body, 1), "max-body", "most bytes of a request's body"),
+			option(whole(&o.MaxBatch, 1), "max-batch", "most rows of a request"),
+			option(whole(&o.MaxInFlight, 1), "max-in-flight", "most requests under way that have arrived"),
+			option(whole(&f.memory, 1), "max-memory", "most bytes that all requests hold together"),
+			option(whole(&o.MaxArriving, 1), "max-arriving", "most bodies of a peer that arrive at once"),
+			option(whole(&o.MaxConnections, 1), "max-connections",
 				"most connections of a peer; all have four times as many"),
-			option(whole{&f.bytes, 1}, "max-bundle", "most bytes of a bundle's tensors"),
-			option(whole{&f.policy.Sequences, 1}, "max-sequences", "most sequences kept for policies with a state"),
+			option(whole(&f.bytes, 1), "max-bundle", "most bytes of a bundle's tensors"),
+			option(whole(&f.policy.Sequences, 1), "max-sequences", "most sequences kept for policies with a state"),
 			option(&f.policy.Idle, "sequence-idle", "how long a sequence is kept after its last decision"),
 			option(&f.policy.MaxAge, "max-age", "how old an observation (observed_at) may be; 0 is any age"),
 			option(&o.ReadTimeout, "read-timeout", "how long a request may take to arrive"),
@@ -93,12 +93,14 @@ func (f *serveFlags) run(c *call, o serving.Options) (any, error) {
 	}
 	o.Version, o.MaxBody, o.MaxMemory = Version(), int64(f.body), int64(f.memory)
 	f.policy.MaxBytes = int64(f.bytes)
-	logs, err := serveLog(c.errs, f.log)
-	if err != nil {
-		return nil, err
+	lines := serving.Buffer(c.errs)
+	defer lines.Close()
+	logs := map[string]slog.Handler{"text": slog.NewTextHandler(lines, nil), "json": slog.NewJSONHandler(lines, nil),
+		"none": slog.DiscardHandler}
+	if logs[f.log] == nil {
+		return nil, usage("--log %q, want text, json or none", f.log)
 	}
-	defer logs.Close()
-	o.Log = slog.New(logs.handler)
+	o.Log = slog.New(logs[f.log])
 	if f.access {
 		o.Access = o.Log
 	}
@@ -118,14 +120,12 @@ func (f *serveFlags) run(c *call, o serving.Options) (any, error) {
 	defer l.Close()
 	reload, release := onHangup()
 	defer release()
-	ctx, release := c.stoppable("ending the requests under way")
-	defer release()
 	for _, line := range s.Lines(l, time.Since(began)) {
 		fmt.Fprintln(c, line)
 	}
-	err = s.Run(ctx, l, reload)
+	err = s.Run(c.ctx, l, reload)
 	var sig stopped
-	if errors.Is(err, serving.ErrGrace) && errors.As(context.Cause(ctx), &sig) {
+	if errors.Is(err, serving.ErrGrace) && errors.As(context.Cause(c.ctx), &sig) {
 		fmt.Fprintln(c.errs, "stoker: "+err.Error())
 		return nil, sig
 	}
@@ -156,23 +156,4 @@ func onHangup() (reload <-chan struct{}, release func()) {
 		}
 	}()
 	return out, func() { signal.Stop(signals) }
-}
-
-// logTo is a log that is written in pieces.
-type logTo struct {
-	handler slog.Handler
-	io.Closer
-}
-
-func serveLog(w io.Writer, format string) (*logTo, error) {
-	b := serving.Buffer(w)
-	switch format {
-	case "text":
-		return &logTo{slog.NewTextHandler(b, nil), b}, nil
-	case "json":
-		return &logTo{slog.NewJSONHandler(b, nil), b}, nil
-	case "none":
-		return &logTo{slog.DiscardHandler, b}, nil
-	}
-	return nil, usage("--log %q, want text, json or none", format)
 }

@@ -27,7 +27,7 @@ type sweepFlags struct {
 func sweepCommand() *command {
 	f := &sweepFlags{trainFlags: trainFlags{seed: 1, runs: runsFolder}}
 	return &command{
-		name: "sweep", takes: "CONFIG", args: arguments{most: 1},
+		name: "sweep", takes: "CONFIG", args: arguments{most: 1}, stop: "saving, then stopping",
 		fill: []string{"{keys}", indented(sweep.FileKeys)},
 		json: "print the leaderboard, or with --dry-run the arms, as JSON",
 		flags: append(f.engineFlags(),
@@ -35,15 +35,15 @@ func sweepCommand() *command {
 				"a key and its values, as in agent.actor_rate=1e-4,3e-4 (repeatable: every combination)").by(keys),
 			option(repeated{&f.random}, "random",
 				"a key and its law, as in 'agent.actor_rate=log(1e-5,1e-2)' (repeatable)").by(keys),
-			option(whole{&f.trials, 1}, "trials", "number of draws of --random"),
+			option(whole(&f.trials, 1), "trials", "number of draws of --random"),
 			option(&f.seed, "seed", "seed of the draws of --random"),
-			option(seedList{&f.seeds}, "seeds", "training seeds of every arm, as in 1-3 (default: the configuration's)"),
+			option(seedList(&f.seeds), "seeds", "training seeds of every arm, as in 1-3 (default: the configuration's)"),
 			option(repeated{&f.sets}, "set", "set a key of the configuration for all arms (repeatable)").by(keys),
 			option(&f.file, "file", "file that holds the sweep"),
 			option(&f.metric, "metric", "what arms are ranked by (default: what decides the best checkpoint)"),
 			option(&f.name, "name", "name of the sweep (default: the experiment's name and the keys)"),
 			option(&f.runs, "runs", "folder of the sweep's folder"),
-			option(whole{&f.jobs, 1}, "jobs", "runs at a time (default: one per core)"),
+			option(whole(&f.jobs, 1), "jobs", "runs at a time (default: one per core)"),
 			option(&f.extend, "extend", "add values, trials and seeds to the sweep of this name"),
 			option(&f.dryRun, "dry-run", "check everything, list the arms with their steps, and stop"),
 		),
@@ -211,15 +211,13 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool) (any, error) {
 	if err := trainInTorch(x); err != nil {
 		return nil, err
 	}
-	ctx, release := c.stoppable("saving, then stopping")
-	defer release()
 	errs := c.errs
 	fmt.Fprintf(errs, "%s: %d arms, %d runs, %d of them finished, %d at a time\n", s.Dir, len(s.Arms), runs, finished,
 		jobs)
 	b := newSweepBoard(errs, isTerminal(errs))
 	o := options(c)
 	o.Inexact = inexact
-	failed := s.Run(ctx, sweep.Options{Jobs: jobs, Train: o, Out: b.of, Report: b.report, Ended: b.ended})
+	failed := s.Run(c.ctx, sweep.Options{Jobs: jobs, Train: o, Out: b.of, Report: b.report, Ended: b.ended})
 	b.finish()
 	var sig stopped
 	if errors.As(failed, &sig) {

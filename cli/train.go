@@ -38,14 +38,15 @@ func trainCommand() *command {
 	f := &trainFlags{runs: runsFolder}
 	return &command{
 		name: "train", takes: "CONFIG", args: arguments{most: -1}, json: "print the result as JSON",
+		stop: "saving, then stopping",
 		flags: append(f.engineFlags(),
 			option(repeated{&f.sets}, "set",
 				"set a key of the configuration, as in train.steps=1000 (repeatable)").by(keys),
 			option(&f.name, "name", "name of the run (default: the experiment's name and the seed)"),
 			option(&f.runs, "runs", "folder of the runs"),
 			option(&f.seed, "seed", "seed of the run (default: the configuration's)"),
-			option(seedList{&f.seeds}, "seeds", "several runs, one per seed, as in 1-5, side by side"),
-			option(whole{&f.jobs, 1}, "jobs", "with --seeds: runs at a time (default: one per core)"),
+			option(seedList(&f.seeds), "seeds", "several runs, one per seed, as in 1-5, side by side"),
+			option(whole(&f.jobs, 1), "jobs", "with --seeds: runs at a time (default: one per core)"),
 			option(&f.deterministic, "deterministic",
 				"make results on CUDA repeat to the bit: slower, and operations that cannot fail"),
 			option(&f.from, "init-from", "start from the weights of a checkpoint or run"),
@@ -88,9 +89,9 @@ func (f *trainFlags) engineFlags() []flag {
 }
 
 func (f *trainFlags) run(c *call) (any, error) {
-	x, err := f.load(c, c.args[0])
+	x, err := configs.Load(c.args[0], f.settings(), c.Catalog)
 	if err != nil {
-		return nil, err
+		return nil, usage("%w", err)
 	}
 	seeds, err := f.seedsOf(c, x)
 	if err != nil {
@@ -124,17 +125,15 @@ func (f *trainFlags) run(c *call) (any, error) {
 	if err := trainInTorch(x); err != nil {
 		return nil, err
 	}
-	ctx, release := c.stoppable("saving, then stopping")
-	defer release()
 	stop, err := profiled(f.cpuprofile)
 	if err != nil {
 		return nil, err
 	}
 	defer stop(c)
 	if f.seeds != "" {
-		return trainSeeds(ctx, c, list, jobs)
+		return trainSeeds(c, list, jobs)
 	}
-	res, err := train.Start(ctx, list[0].Experiment, list[0].Options)
+	res, err := train.Start(c.ctx, list[0].Experiment, list[0].Options)
 	if err != nil {
 		return nil, goOn(c, res, err)
 	}
@@ -209,15 +208,6 @@ func (f *trainFlags) plan(c *call, x *configs.Experiment, seed uint64, several b
 	return train.Planned{Experiment: &y, Options: o}, err
 }
 
-// load reads a configuration with the flags that stand for keys.
-func (f *trainFlags) load(c *call, path string) (*configs.Experiment, error) {
-	x, err := configs.Load(path, f.settings(), c.Catalog)
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	return x, nil
-}
-
 // settings are those of --set and of the flags that stand for keys.
 func (f *trainFlags) settings() []string {
 	sets := f.sets
@@ -250,9 +240,10 @@ func resumeCommand() *command {
 	var inexact bool
 	return &command{
 		name: "resume", takes: "RUN|SWEEP", args: arguments{1, 1, "RUN"}, json: "print the result as JSON",
+		stop: "saving, then stopping",
 		flags: []flag{
 			option(&steps, "steps", "new total number of environment steps"),
-			option(whole{&jobs, 1}, "jobs", "of a sweep: runs at a time (default: one per core)"),
+			option(whole(&jobs, 1), "jobs", "of a sweep: runs at a time (default: one per core)"),
 			option(&from, "from", "checkpoint of this run to go back to: its name, folder or number of steps, or best").
 				by(checkpointsOf),
 			option(&inexact, "inexact", "resume although the kernels differ from those that made the checkpoint"),
@@ -276,9 +267,7 @@ func resumeCommand() *command {
 			}
 			o := options(c)
 			o.Steps, o.Inexact, o.From = steps, inexact, from
-			ctx, release := c.stoppable("saving, then stopping")
-			defer release()
-			res, err := train.Resume(ctx, c.args[0], o)
+			res, err := train.Resume(c.ctx, c.args[0], o)
 			if err != nil {
 				return nil, goOn(c, res, err)
 			}

@@ -103,74 +103,59 @@ func (w wants) Error() string { return "want " + string(w) }
 // repeated is a flag that is given once for each of several texts.
 type repeated struct{ to *[]string }
 
-// whole is a flag for a whole number that has a least value. The default may be another.
-type whole struct {
-	to    *int
-	least int
+// parsed is what a flag's text is read to.
+type parsed[T any] struct {
+	to    *T
+	kind  string
+	parse func(text string) (T, error)
 }
 
-func (n whole) String() string {
-	if n.to == nil { // the zero value, by which pflag knows defaults that need no mention
-		return "0"
+func (p parsed[T]) String() string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(*p.to), "[]"), " ", ",") // lists with commas
+}
+
+func (p parsed[T]) Type() string { return p.kind }
+
+func (p parsed[T]) Set(text string) error {
+	v, err := p.parse(text)
+	if err == nil {
+		*p.to = v
 	}
-	return strconv.Itoa(*n.to)
+	return err
 }
 
-func (whole) Type() string { return "int" }
-
-func (n whole) Set(s string) error {
-	i, err := strconv.Atoi(s)
-	if err != nil || i < n.least {
-		return wants(fmt.Sprintf("a whole number of at least %d", n.least))
-	}
-	*n.to = i
-	return nil
-}
-
-// wholes is a flag for several whole numbers of at least 1, with commas.
-type wholes struct{ to *[]int }
-
-func (n wholes) String() string {
-	if n.to == nil {
-		return ""
-	}
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(*n.to), "[]"), " ", ",")
-}
-
-func (wholes) Type() string { return "ints" }
-
-func (n wholes) Set(s string) error {
-	var list []int
-	for word := range strings.SplitSeq(s, ",") {
-		i, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || i < 1 {
-			return wants("whole numbers of at least 1, such as 5,12")
+// whole is a whole number that has a least value. The default may be another.
+func whole(to *int, least int) parsed[int] {
+	return parsed[int]{to, "int", func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least {
+			return 0, wants(fmt.Sprintf("a whole number of at least %d", least))
 		}
-		list = append(list, i)
-	}
-	*n.to = list
-	return nil
+		return n, nil
+	}}
 }
 
-// seedList is a flag for a list of seeds. A lone 0 is refused: who gives it means a number of seeds.
-type seedList struct{ to *string }
-
-func (s seedList) String() string {
-	if s.to == nil {
-		return ""
-	}
-	return *s.to
+// wholes are several whole numbers of at least 1, with commas.
+func wholes(to *[]int) parsed[[]int] {
+	return parsed[[]int]{to, "ints", func(text string) (list []int, err error) {
+		for word := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(word))
+			if err != nil || n < 1 {
+				return nil, wants("whole numbers of at least 1, such as 5,12")
+			}
+			list = append(list, n)
+		}
+		return list, nil
+	}}
 }
 
-func (seedList) Type() string { return "string" }
-
-func (s seedList) Set(text string) error {
-	if text == "" || text == "0" {
-		return wants("a list of seeds, such as 1-5 or 1,2,10-12 (the seed 0 alone is 0-0)")
-	}
-	if _, err := configs.ParseSeeds(text); err != nil {
-		return err
-	}
-	*s.to = text
-	return nil
+// seedList is a list of seeds. A lone 0 is refused: who gives it means a number of seeds.
+func seedList(to *string) parsed[string] {
+	return parsed[string]{to, "string", func(text string) (string, error) {
+		if text == "" || text == "0" {
+			return "", wants("a list of seeds, such as 1-5 or 1,2,10-12 (the seed 0 alone is 0-0)")
+		}
+		_, err := configs.ParseSeeds(text)
+		return text, err
+	}}
 }

@@ -12,11 +12,84 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/export"
 	"github.com/stoker-rl/stoker/train"
 )
+
+func exportCommand() *command {
+	var eval, fallback string
+	var force, overwrite bool
+	format := string(export.Bundle)
+	return &command{
+		name: "export", takes: "RUN|CHECKPOINT|zoo:NAME", args: arguments{1, 1, "RUN, CHECKPOINT or zoo:NAME"},
+		stop: "stopping, nothing is written",
+		json: "print what was written as JSON", out: "folder of the files", outIs: ".",
+		flags: []flag{
+			option(&format, "format", "what to write, with commas between: "+strings.Join(export.Formats(), ", ")).
+				by(wordLists(export.Formats()...)),
+			option(&eval, "eval",
+				"folder of the policy's evaluation (default: the one in the run's folder, or on the card)"),
+			option(&fallback, "fallback", "rule that acts where the policy must not, or none (default: the environment's)",
+				export.Fallbacks()...),
+			option(&force, "force", "export a policy that was never evaluated, and say so in the file"),
+			option(&overwrite, "overwrite", "replace a file that is there and is another one"),
+		},
+		complete: among(orFiles, func(*call) (out []string) {
+			for _, name := range zoo.Names() {
+				out = append(out, zoo.Prefix+name)
+			}
+			return out
+		}),
+		run: func(c *call) (any, error) {
+			formats, err := export.ParseFormats(format)
+			if err != nil {
+				return nil, err
+			}
+			p, err := export.Collect(c.ctx, c.Catalog, c.args[0], export.Options{
+				Eval: eval, Force: force, Fallback: fallback, Progress: c.count("episodes of the evaluation"),
+			})
+			if err != nil {
+				return nil, err
+			}
+			files, err := p.Write(c.ctx, c.folder, formats, overwrite)
+			if err != nil {
+				return nil, err
+			}
+			for _, note := range p.Notes {
+				fmt.Fprintln(c.errs, "note: "+note)
+			}
+			fmt.Fprint(c, p.Text(files))
+			return files, nil
+		},
+	}
+}
+
+func checkCommand() *command {
+	return &command{
+		name: "check", takes: "PATH", args: arguments{1, 1, "PATH"},
+		json: "print the report as JSON",
+		run: func(c *call) (any, error) {
+			check := checkpoints.Check
+			if name, ok := zoo.Cut(c.args[0]); ok {
+				check = func(string) (*checkpoints.Report, error) { return zoo.Check(name) }
+			} else if _, err := os.Lstat(c.args[0]); errors.Is(err, fs.ErrNotExist) {
+				return nil, train.Missing(c.args[0], "a run's folder, a checkpoint or an exported policy")
+			} else if filepath.Ext(c.args[0]) == bundle.Extension {
+				check = func(path string) (*checkpoints.Report, error) { return export.Check(c.Catalog, path) }
+			}
+			rep, err := check(c.args[0])
+			if rep == nil {
+				return nil, err
+			}
+			fmt.Fprintln(c, rep)
+			return rep, err
+		},
+	}
+}
 
 func zooCommand() *command {
 	return &command{

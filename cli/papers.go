@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/stoker-rl/stoker/configs"
@@ -19,12 +20,12 @@ type suiteFlags struct {
 func suiteCommand() *command {
 	f := &suiteFlags{runs: runsFolder}
 	return &command{
-		name: "suite", takes: "[NAME]", args: arguments{most: 1},
+		name: "suite", takes: "[NAME]", args: arguments{most: 1}, stop: "stopping, nothing but trained runs is kept",
 		json: "print suite.json instead of the table, or the list as JSON",
 		out:  "folder of the result, as in compare/hops (default: runs/suites/NAME)",
 		flags: []flag{
 			option(&f.quick, "quick", "fewer seeds and shorter runs: under two minutes on two cores"),
-			option(seedList{&f.seeds}, "seeds", "workload seeds, as in 1-20 (default: the suite's)"),
+			option(seedList(&f.seeds), "seeds", "workload seeds, as in 1-20 (default: the suite's)"),
 			option(&f.runs, "runs", "folder of the runs that the suite trains, or takes where they are there"),
 			workers(&f.workers),
 			option(&f.data, "data",
@@ -49,8 +50,7 @@ func suiteCommand() *command {
 const suitesDir = "runs/suites"
 
 func (f *suiteFlags) list(c *call) (any, error) {
-	if c.given("quick") || f.seeds != "" || c.folder != "" || f.data != "" || c.given("workers") ||
-		c.given("runs") {
+	if slices.ContainsFunc([]string{"quick", "seeds", "out", "data", "workers", "runs"}, c.given) {
 		return nil, usage("no suite is named; see: stoker suite")
 	}
 	type line struct {
@@ -67,10 +67,8 @@ func (f *suiteFlags) list(c *call) (any, error) {
 	for _, l := range lines {
 		fmt.Fprintf(t, "%s\t%s\n\t%s\n", l.Name, l.Doc, l.Paper)
 	}
-	if err := t.Flush(); err != nil {
-		return nil, err
-	}
-	_, err := fmt.Fprintf(c, "\nrun one:  stoker suite %s --quick\n", lines[0].Name)
+	err := t.Flush()
+	fmt.Fprintf(c, "\nrun one:  stoker suite %s --quick\n", lines[0].Name)
 	return lines, err
 }
 
@@ -94,9 +92,7 @@ func (f *suiteFlags) run(c *call) (any, error) {
 	if out == "" {
 		out = filepath.Join(filepath.FromSlash(suitesDir), s.Name)
 	}
-	ctx, release := c.stoppable("stopping, nothing but trained runs is kept")
-	defer release()
-	res, err := suite.Run(ctx, s, o, out, suite.Made{Version: Version(), Revision: revision()})
+	res, err := suite.Run(c.ctx, s, o, out, suite.Made{Version: Version(), Revision: revision()})
 	if err != nil {
 		return nil, err
 	}
@@ -107,15 +103,4 @@ func (f *suiteFlags) run(c *call) (any, error) {
 	}
 	fmt.Fprintf(c, "again:   %s\n", res.Command)
 	return res, nil
-}
-
-// stages shows how far each stage of a suite is.
-func (c *call) stages() func(stage string, done, all int) {
-	now, show := "", func(int, int) {}
-	return func(stage string, done, all int) {
-		if stage != now {
-			now, show = stage, c.count(stage)
-		}
-		show(done, all)
-	}
 }
