@@ -162,8 +162,8 @@ func runBench(c *call, list []bench.Benchmark, o bench.Options, past []bench.Lin
 		if r.PartOfPeak > 0 {
 			remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
 		}
-		fmt.Fprintf(c, row, r.Bench, of(r), engineOf(r), threads(r), r.Rate(), spread(r),
-			fmt.Sprintf("%.3g", r.Allocations), memory(r), strings.Join(remarks, ", "))
+		fmt.Fprintf(c, row, r.Bench, of(r), engineOf(r), known("%d", r.Threads), r.Rate(), spread(r),
+			fmt.Sprintf("%.3g", r.Allocations), known("%.0f MB", r.PeakMemory), strings.Join(remarks, ", "))
 		return c.line(r)
 	})
 	if err != nil {
@@ -250,23 +250,17 @@ func spread(r bench.Result) string {
 	return fmt.Sprintf("%s ± %.0f %%", duration(r.Nanoseconds), 50*(r.High-r.Low)/r.Nanoseconds)
 }
 
-func threads(r bench.Result) string {
-	if r.Threads == 0 {
-		return ""
-	}
-	return strconv.Itoa(r.Threads)
-}
-
 // engineOf is the engine, and on the CPU its kernels.
 func engineOf(r bench.Result) string {
 	return strings.TrimSpace(r.Engine + " " + r.Kernels)
 }
 
-func memory(r bench.Result) string {
-	if r.PeakMemory == 0 {
+// known is a number as text, and nothing where it is not known.
+func known[T int | float64](format string, x T) string {
+	if x == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f MB", r.PeakMemory)
+	return fmt.Sprintf(format, x)
 }
 
 // of says what was measured, in a few words.

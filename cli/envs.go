@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/catalog/schema"
@@ -269,25 +270,16 @@ func printKeys(w io.Writer, l envLine) {
 
 // wrap breaks a text into lines of at most width characters, each after indent spaces.
 func wrap(text string, indent, width int) string {
-	var b strings.Builder
-	column := 0
+	var whole []string
+	line := ""
 	for word := range strings.FieldsSeq(text) {
-		n := len([]rune(word))
-		switch {
-		case column == 0:
-			b.WriteString(strings.Repeat(" ", indent))
-			column = indent
-		case column+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			column = indent
-		default:
-			b.WriteByte(' ')
-			column++
+		if line != "" && indent+utf8.RuneCountInString(line+" "+word) > width {
+			whole, line = append(whole, line), ""
 		}
-		b.WriteString(word)
-		column += n
+		line = strings.TrimLeft(line+" "+word, " ")
 	}
-	return b.String()
+	space := strings.Repeat(" ", indent)
+	return space + strings.Join(append(whole, line), "\n"+space)
 }
 
 // checkEnvs runs the conformance checks of each environment.

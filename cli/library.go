@@ -142,10 +142,7 @@ func libraryShowCommand() *command {
 		name: "library show", takes: "FILE", args: arguments{1, 1, "FILE"},
 		json: "print as JSON",
 		run: func(c *call) (any, error) {
-			if _, err := os.Lstat(c.args[0]); err != nil {
-				return nil, train.Missing(c.args[0], "a library (a CSV file of stoker library)")
-			}
-			l, err := library.Read(c.args[0])
+			l, err := readLibrary(c.args[0])
 			if err != nil {
 				return nil, err
 			}
@@ -153,6 +150,13 @@ func libraryShowCommand() *command {
 			return l.Summaries(), nil
 		},
 	}
+}
+
+func readLibrary(path string) (*library.Library, error) {
+	if _, err := os.Lstat(path); err != nil {
+		return nil, train.Missing(path, "a library (a CSV file of stoker library)")
+	}
+	return library.Read(path)
 }
 
 func printSummaries(c *call, path string, l *library.Library) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/envs/sizing/library"
 	"github.com/stoker-rl/stoker/eval/fit"
 	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/train"
@@ -153,14 +152,10 @@ func (f *onlineFlags) run(c *call) (any, error) {
 	o.Names, o.Bands, o.Progress = c.Catalog, f.bands, c.count("rows of the library")
 	o.Sets, o.Protocol.Users = environmentSets(f.sets, f.workflow, nil), f.users
 	if f.library != "" {
-		if _, err := os.Lstat(f.library); err != nil {
-			return nil, train.Missing(f.library, "a library (a CSV file of stoker library)")
-		}
-		l, err := library.Read(f.library)
-		if err != nil {
+		var err error
+		if o.Library, err = readLibrary(f.library); err != nil {
 			return nil, err
 		}
-		o.Library = l
 	}
 	out := c.folder
 	if out == "" {
