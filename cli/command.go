@@ -114,13 +114,15 @@ func makeFolder(path string) error {
 }
 
 // save writes files to the folder of --out, where it is given. Write returns their names in the folder.
-func (c *call) save(write func(folder string) ([]string, error)) (err error) {
+func (c *call) save(write func(folder string) ([]string, error)) error {
 	if c.folder == "" {
 		return nil
 	}
-	if c.wrote, err = write(c.folder); err != nil {
+	files, err := write(c.folder)
+	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
+	c.wrote = files
 	return nil
 }
 

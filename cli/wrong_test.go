@@ -112,3 +112,14 @@ func TestOldNames(t *testing.T) {
 		}
 	}
 }
+
+// A folder that cannot be made is named with its flag, and nothing is said to be written.
+func TestOutRefused(t *testing.T) {
+	file := config(t, brief)
+	for _, a := range []string{"trace", "frontier random --config " + file} {
+		code, out, errs := stoker(fields(a + " --out " + filepath.Join(file, "x"))...)
+		if code != exitFailed || out != "" || !strings.Contains(errs, "stoker: --out: mkdir ") {
+			t.Errorf("stoker %s --out of a file: exit %d, %s%s", a, code, out, errs)
+		}
+	}
+}
