@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stoker-rl/stoker/bench"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/nets/engines"
@@ -22,7 +19,6 @@ import (
 
 // benchFlags are the flags of bench that are not options of the measurements.
 type benchFlags struct {
-	json    bool
 	seconds float64
 	peers   []string
 	beside  string
@@ -32,51 +28,61 @@ type benchFlags struct {
 // peerRounds is how often ours and the peers are run in turn where --repeat doesn't say.
 const peerRounds = 5
 
-func benchCommand() *cobra.Command {
+func benchCommand() *command {
 	var o bench.Options
-	var f benchFlags
-	c := &cobra.Command{
-		Use:   "bench [NAME]…",
-		Short: "Measure the speed of this machine: updates, steps, requests, operations",
-		Long: "Measure the speed of this machine. Each line is one measurement; with --json, one JSON object a line.\n\n" +
-			benchNames() + "\nThe torch engine is measured by --engine torch, which needs make cuda.\n\n" +
-			"With --peer-cmd a command of the shell runs in turn with ours, --repeat times over (" + strconv.Itoa(
-			peerRounds,
-		) + "). It prints a JSON object a line,\n" +
-			`such as {"bench":"attmf","peer":"lean","agents":5,"batch":64,"updates_per_second":556}. What belongs together is found by the keys (agents, batch,` + "\n" +
-			"env, instances, …) that both have; the ratio is of neighbours in time, its median and quartiles are " +
-			"printed.",
-		Example: `  stoker bench
-  stoker bench attmf --agents 12 --batch 1024 --json
-  stoker bench attmf --agents 50 --dense --threads 1,2 --kernels avx512,avx2,go --repeat 5
-  stoker bench attmf op --engine torch
-  stoker bench graph --edges 1000,1000000 --threads 1,2
-  stoker bench scale --agents 200,1000 --form attmf,maddpg --threads 1
-  stoker bench env --env stoker/CartPole-v1
-  stoker bench sim --instances 230
-  stoker bench decide --seconds 0.3
-  stoker bench attmf --agents 5 --peer-cmd 'python torch_attmf.py --json --agents 5 --forms lean'
-  stoker bench --beside docs/results/speed/recorded.jsonl`,
-		RunE: func(c *cobra.Command, names []string) error {
-			list, err := bench.Find(names)
+	f := &benchFlags{seconds: 1}
+	return &command{
+		name: "bench", takes: "[NAME]…", args: arguments{most: -1},
+		fill: []string{"{benchmarks}", benchNames(), "{rounds}", strconv.Itoa(peerRounds)},
+		json: "print one JSON object a line",
+		flags: []flag{
+			option(&o.Agents, "agents", "numbers of agents (attmf) or functions (scale)"),
+			option(&o.Batch, "batch", "batch sizes (attmf)"),
+			option(&o.Dense, "dense", "every agent sees all agents instead of about four (attmf)"),
+			option(&o.Forms, "form", "learners: attmf, mf, maddpg (scale)", "attmf", "mf", "maddpg"),
+			option(&o.Instances, "instances", "numbers of instances (sim)"),
+			option(&o.EnvID, "env", "one environment (env)"),
+			option(&o.Edges, "edges", "numbers of edges (graph)"),
+			option(whole(&o.Hidden, 1), "hidden", "width of the network (graph; default 64)"),
+			option(whole(&o.Episodes, 1), "episodes",
+				"episodes of training (spread; default 2500), or problems of each application (plan; 250)"),
+			option(&o.Engine, "engine", "native (default), torch or gorgonia", engines.Native, engines.Torch),
+			option(&o.Device, "device", "cpu or cuda:N"),
+			option(&o.Threads, "threads", "threads of the engine, one measurement for each (0: the engine's choice)"),
+			option(&o.Kernels, "kernels", "kernels of the native engine (avx512, avx2, go), one measurement for each",
+				"avx512", "avx2", "go"),
+			option(&f.seconds, "seconds", "length of each measurement"),
+			option(whole(&o.Repeat, 1), "repeat", "repeat each measurement this often, for its median and quartiles"),
+			option(repeated{&f.peers}, "peer-cmd", "a command that measures the same, run in turn with ours (repeatable)"),
+			option(&f.pause, "pause", "with --peer-cmd: seconds of rest between two rounds"),
+			option(&f.beside, "beside", "a file of measurements (JSON lines) to show beside the new ones"),
+		},
+		complete: among(onlyThem, func(*call) (out []string) {
+			for _, b := range bench.All() {
+				out = append(out, b.Name+"\t"+b.Doc)
+			}
+			return out
+		}),
+		run: func(c *call) (any, error) {
+			list, err := bench.Find(c.args)
 			if err != nil {
-				return usage("%w", err)
+				return nil, usage("%w", err)
 			}
 			if !(f.seconds > 0) || f.seconds > 3600 {
-				return usage("--seconds is %g, want more than 0 and at most 3600", f.seconds)
+				return nil, usage("--seconds is %g, want more than 0 and at most 3600", f.seconds)
 			}
 			if err := o.Validate(); err != nil {
-				return usage("%w", err)
+				return nil, usage("%w", err)
 			}
 			if !(f.pause >= 0) || f.pause > 3600 {
-				return usage("--pause is %g, want 0 to 3600", f.pause)
+				return nil, usage("--pause is %g, want 0 to 3600", f.pause)
 			}
 			if slices.Contains(f.peers, "") {
-				return usage("--peer-cmd is empty, want a command that prints measurements")
+				return nil, usage("--peer-cmd is empty, want a command that prints measurements")
 			}
 			past, err := recorded(f.beside)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if o.Engine != "" || o.Device != "" {
 				e := configs.Engine{Name: o.Engine, Device: o.Device}
@@ -84,54 +90,21 @@ func benchCommand() *cobra.Command {
 					e.Name = engines.Torch
 				}
 				if err := runInTorch(e); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			o.Time, o.Revision = time.Duration(f.seconds*float64(time.Second)), revision()
-			if len(names) == 0 && !slices.Contains(engines.Names(), engines.Torch) {
-				fmt.Fprintf(c.ErrOrStderr(), "op is left out: %v\n", libtorch.Unavailable("the torch engine", nil))
+			if len(c.args) == 0 && !slices.Contains(engines.Names(), engines.Torch) {
+				fmt.Fprintf(c.errs, "op is left out: %v\n", libtorch.Unavailable("the torch engine", nil))
 				list = slices.DeleteFunc(list, func(b bench.Benchmark) bool { return b.Name == "op" })
 			}
 			if len(f.peers) > 0 {
-				return comparePeers(c, list, o, f)
+				return nil, comparePeers(c, list, o, f)
 			}
-			return runBench(c, list, o, past, f.json)
+			return nil, runBench(c, list, o, past)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var out []string
-			for _, b := range bench.All() {
-				out = append(out, b.Name+"\t"+b.Doc)
-			}
-			return out, cobra.ShellCompDirectiveNoFileComp
-		},
+		sub: []*command{benchDayCommand()},
 	}
-	fl := c.Flags()
-	fl.IntSliceVar(&o.Agents, "agents", nil, "numbers of agents (attmf) or functions (scale)")
-	fl.IntSliceVar(&o.Batch, "batch", nil, "batch sizes (attmf)")
-	fl.BoolVar(&o.Dense, "dense", false, "every agent sees all agents instead of about four (attmf)")
-	fl.StringSliceVar(&o.Forms, "form", nil, "learners: attmf, mf, maddpg (scale)")
-	fl.IntSliceVar(&o.Instances, "instances", nil, "numbers of instances (sim)")
-	fl.StringVar(&o.EnvID, "env", "", "one environment (env)")
-	fl.IntSliceVar(&o.Edges, "edges", nil, "numbers of edges (graph)")
-	countVar(fl, &o.Hidden, "hidden", 0, 1, "width of the network (graph; default 64)")
-	countVar(fl, &o.Episodes, "episodes", 0, 1, "episodes of training (spread; default 2500), or problems of each application (plan; 250)")
-	fl.StringVar(&o.Engine, "engine", "", "native (default), torch or gorgonia")
-	fl.StringVar(&o.Device, "device", "", "cpu or cuda:N")
-	fl.IntSliceVar(&o.Threads, "threads", nil,
-		"threads of the engine, one measurement for each (0: the engine's choice)")
-	fl.StringSliceVar(&o.Kernels, "kernels", nil,
-		"kernels of the native engine (avx512, avx2, go), one measurement for each")
-	fl.Float64Var(&f.seconds, "seconds", 1, "length of each measurement")
-	countVar(fl, &o.Repeat, "repeat", 0, 1, "repeat each measurement this often, for its median and quartiles")
-	fl.StringArrayVar(&f.peers, "peer-cmd", nil, "a command that measures the same, run in turn with ours (repeatable)")
-	fl.Float64Var(&f.pause, "pause", 0, "with --peer-cmd: seconds of rest between two rounds")
-	fl.StringVar(&f.beside, "beside", "", "a file of measurements (JSON lines) to show beside the new ones")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
-	completeWords(c, "engine", engines.Native, engines.Torch)
-	completeWords(c, "form", "attmf", "mf", "maddpg")
-	completeWords(c, "kernels", "avx512", "avx2", "go")
-	c.AddCommand(benchDayCommand())
-	return c
 }
 
 func benchNames() string {
@@ -139,7 +112,7 @@ func benchNames() string {
 	for _, b := range bench.All() {
 		out += fmt.Sprintf("  %-8s %s\n", b.Name, b.Doc)
 	}
-	return out
+	return strings.TrimSuffix(out, "\n")
 }
 
 // recorded reads the file of --beside.
@@ -163,112 +136,97 @@ func recorded(path string) ([]bench.Line, error) {
 }
 
 // runBench runs the measurements and prints each when it is there, beside those of the past that match.
-func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, past []bench.Line, asJSON bool) error {
-	w := c.OutOrStdout()
+func runBench(c *call, list []bench.Benchmark, o bench.Options, past []bench.Line) error {
 	// Not a tabwriter: each line is printed when it is measured.
 	const row = "%-8s %-24s %-14s %7s %20s %17s %11s %9s  %s\n"
 	// Only above a first measurement: where there is none, standard output stays empty.
 	head := sync.OnceFunc(func() {
 		m := bench.ThisMachine()
-		fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s, %s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch,
+		fmt.Fprintf(c, "%s, %d cores, %.0f GB, %s/%s, %s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch,
 			m.Go, o.Revision)
 		for _, r := range past[:min(len(past), 1)] {
-			fmt.Fprintf(w, "recorded on %v, %v cores; revision %v\n", r["cpu"], r["cores"], r["revision"])
+			fmt.Fprintf(c, "recorded on %v, %v cores; revision %v\n", r["cpu"], r["cores"], r["revision"])
 		}
 		header := ""
 		if len(past) > 0 {
 			header = "times what was recorded"
 		}
-		fmt.Fprintf(w, row, "what", "of", "engine", "threads", "rate", "time", "allocations", "memory", header)
+		fmt.Fprintf(c, row, "what", "of", "engine", "threads", "rate", "time", "allocations", "memory", header)
 	})
-	for _, b := range list {
-		var failed error
-		err := b.Run(o, func(r bench.Result) {
-			line, err := bench.AsLine(r)
-			if err != nil {
-				failed = errors.Join(failed, err)
-				return
-			}
-			if asJSON {
-				text, err := json.Marshal(r)
-				failed = errors.Join(failed, err)
-				fmt.Fprintf(w, "%s\n", text)
-				return
-			}
-			head()
-			var remarks []string
-			for _, p := range bench.Beside(line, past) {
-				remarks = append(remarks, bench.Against(line, p))
-			}
-			if r.PartOfPeak > 0 {
-				remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
-			}
-			fmt.Fprintf(w, row, r.Bench, of(r), engineOf(r), threads(r), r.Rate(), spread(r),
-				fmt.Sprintf("%.3g", r.Allocations), memory(r), strings.Join(remarks, ", "))
-		})
-		if err := errors.Join(err, failed); err != nil {
-			return fmt.Errorf("bench %s: %w", b.Name, err)
+	err := measure(c.ctx, list, o, func(r bench.Result, line bench.Line) error {
+		head()
+		var remarks []string
+		for _, p := range bench.Beside(line, past) {
+			remarks = append(remarks, bench.Against(line, p))
 		}
+		if r.PartOfPeak > 0 {
+			remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
+		}
+		fmt.Fprintf(c, row, r.Bench, of(r), engineOf(r), known("%d", r.Threads), r.Rate(), spread(r),
+			fmt.Sprintf("%.3g", r.Allocations), known("%.0f MB", r.PeakMemory), strings.Join(remarks, ", "))
+		return c.line(r)
+	})
+	if err != nil {
+		return fmt.Errorf("bench %w", err)
 	}
 	return nil
 }
 
 // comparePeers runs ours and the peers in turn and prints ratios.
-func comparePeers(c *cobra.Command, list []bench.Benchmark, o bench.Options, f benchFlags) error {
+func comparePeers(c *call, list []bench.Benchmark, o bench.Options, f *benchFlags) error {
 	p := bench.Peers{Commands: f.peers, Rounds: o.Repeat, OurCommand: strings.Join(os.Args, " "),
-		Revision: o.Revision, Log: c.ErrOrStderr()}
+		Revision: o.Revision, Log: c.errs}
 	p.Pause = time.Duration(f.pause * float64(time.Second))
 	if p.Rounds == 0 {
 		p.Rounds = peerRounds
 	}
 	o.Repeat = 1
-	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping")
+	ctx, release := c.stoppable("stopping")
 	defer release()
-	rows, err := p.Compare(ctx, func() ([]bench.Line, error) { return measureAll(ctx, list, o) })
+	rows, err := p.Compare(ctx, func() (lines []bench.Line, err error) {
+		err = measure(ctx, list, o, func(_ bench.Result, line bench.Line) error {
+			lines = append(lines, line)
+			return nil
+		})
+		return lines, err
+	})
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	w := c.OutOrStdout()
-	if f.json {
-		for _, r := range rows {
-			text, err := json.Marshal(r)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(w, "%s\n", text)
-		}
-		return nil
-	}
 	m := bench.ThisMachine()
-	fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch,
+	fmt.Fprintf(c, "%s, %d cores, %.0f GB, %s/%s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch,
 		o.Revision)
 	const row = "%-44s %-26s %-22s %-20s %10s %10s %8s  %-15s %s\n"
-	fmt.Fprintf(w, row, "what", "ours", "peer", "figure", "ours", "peer's", "ratio", "quartiles", "rounds")
+	fmt.Fprintf(c, row, "what", "ours", "peer", "figure", "ours", "peer's", "ratio", "quartiles", "rounds")
 	for _, r := range rows {
-		fmt.Fprintf(w, row, r.What, r.Ours, r.Peer, r.Figure, bench.Digits(r.OurValue), bench.Digits(r.PeerValue),
+		fmt.Fprintf(c, row, r.What, r.Ours, r.Peer, r.Figure, bench.Digits(r.OurValue), bench.Digits(r.PeerValue),
 			bench.Digits(r.Ratio), bench.Digits(r.Low)+"–"+bench.Digits(r.High), strconv.Itoa(r.Rounds))
+		if err := c.line(r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// measureAll runs the measurements once.
-func measureAll(ctx context.Context, list []bench.Benchmark, o bench.Options) ([]bench.Line, error) {
-	var out []bench.Line
+// measure runs the measurements once and tells each when it is there.
+func measure(ctx context.Context, list []bench.Benchmark, o bench.Options, tell func(bench.Result, bench.Line) error) error {
 	for _, b := range list {
 		var failed error
 		err := b.Run(o, func(r bench.Result) {
-			l, err := bench.AsLine(r)
+			line, err := bench.AsLine(r)
+			if err == nil {
+				err = tell(r, line)
+			}
 			failed = errors.Join(failed, err)
-			out = append(out, l)
 		})
 		if err := errors.Join(err, failed); err != nil {
-			return nil, fmt.Errorf("%s: %w", b.Name, err)
+			return fmt.Errorf("%s: %w", b.Name, err)
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // duration writes nanoseconds with three digits.
@@ -292,23 +250,17 @@ func spread(r bench.Result) string {
 	return fmt.Sprintf("%s ± %.0f %%", duration(r.Nanoseconds), 50*(r.High-r.Low)/r.Nanoseconds)
 }
 
-func threads(r bench.Result) string {
-	if r.Threads == 0 {
-		return ""
-	}
-	return strconv.Itoa(r.Threads)
-}
-
 // engineOf is the engine, and on the CPU its kernels.
 func engineOf(r bench.Result) string {
 	return strings.TrimSpace(r.Engine + " " + r.Kernels)
 }
 
-func memory(r bench.Result) string {
-	if r.PeakMemory == 0 {
+// known is a number as text, and nothing where it is not known.
+func known[T int | float64](format string, x T) string {
+	if x == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f MB", r.PeakMemory)
+	return fmt.Sprintf(format, x)
 }
 
 // of says what was measured, in a few words.
@@ -335,59 +287,45 @@ func of(r bench.Result) string {
 }
 
 // benchDayCommand is bench sim-day: apart from the other measurements, since it takes minutes.
-func benchDayCommand() *cobra.Command {
+func benchDayCommand() *command {
 	o := bench.Day{Functions: 50_000, Hours: 24, Factor: 1, Seed: 1}
-	asJSON := false
-	c := &cobra.Command{
-		Use:   "sim-day",
-		Short: "Simulate a day of 50,000 functions like those of the Azure Functions trace",
-		Long: "Simulate a day of 50,000 functions, generated like those of the embedded sample of the Azure " +
-			"Functions trace: their rates over the\n" +
-			"day, bursts, durations and memory; one request at a time in an instance, ten minutes of keep-alive, a " +
-			"cold start of a second. It takes\n" +
-			"some minutes on one core. With --json, one JSON object.",
-		Example: "  stoker bench sim-day\n  stoker bench sim-day --functions 5000 --hours 2 --json",
-		Args:    args(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
+	return &command{
+		name: "bench sim-day", json: "print one JSON object",
+		flags: []flag{
+			option(whole(&o.Functions, 1), "functions", "number of functions"),
+			option(&o.Hours, "hours", "length of the day"),
+			option(&o.Factor, "factor", "times the sample's requests"),
+			option(&o.Seed, "seed", "seed of arrivals and durations"),
+		},
+		run: func(c *call) (any, error) {
 			if o.Hours == 0 || o.Factor == 0 { // which stand for the defaults in Go
-				return usage("--hours and --factor are %g and %g, want more than 0", o.Hours, o.Factor)
+				return nil, usage("--hours and --factor are %g and %g, want more than 0", o.Hours, o.Factor)
 			}
 			if err := o.Validate(); err != nil {
-				return usage("%w", err)
+				return nil, usage("%w", err)
 			}
-			o.Revision, o.Progress = revision(), countProgress(c, "minutes")
+			o.Revision, o.Progress = revision(), c.count("minutes")
 			r, err := o.Run()
 			if err != nil {
-				return fmt.Errorf("bench sim-day: %w", err)
-			}
-			w := c.OutOrStdout()
-			if asJSON {
-				return json.NewEncoder(w).Encode(r)
+				return nil, fmt.Errorf("bench sim-day: %w", err)
 			}
 			const row = "%-34s %s\n"
-			fmt.Fprintf(w, row, fmt.Sprintf("%d functions, %g hours", r.Functions, r.Hours),
+			fmt.Fprintf(c, row, fmt.Sprintf("%d functions, %g hours", r.Functions, r.Hours),
 				fmt.Sprintf("%d requests in %.1f s", r.Requests, r.Wall))
-			fmt.Fprintf(w, row, "speed",
+			fmt.Fprintf(c, row, "speed",
 				bench.Digits(r.RequestsPerSecond)+" requests/s, "+duration(r.Nanoseconds)+" each")
-			fmt.Fprintf(w, row, "requests expected", fmt.Sprintf("%.0f", r.Expected))
-			fmt.Fprintf(w, row, "instances, busy (by Little's law)",
+			fmt.Fprintf(c, row, "requests expected", fmt.Sprintf("%.0f", r.Expected))
+			fmt.Fprintf(c, row, "instances, busy (by Little's law)",
 				fmt.Sprintf("%.0f, %.0f (%.0f)", r.Instances, r.Busy, r.Little))
-			fmt.Fprintf(w, row, "utilisation", fmt.Sprintf("%.1f %%", 100*r.Utilisation))
-			fmt.Fprintf(w, row, "cold starts", fmt.Sprintf("%.2f %% of requests", 100*r.Cold))
-			fmt.Fprintf(w, row, "busiest 18.6 % of functions",
+			fmt.Fprintf(c, row, "utilisation", fmt.Sprintf("%.1f %%", 100*r.Utilisation))
+			fmt.Fprintf(c, row, "cold starts", fmt.Sprintf("%.2f %% of requests", 100*r.Cold))
+			fmt.Fprintf(c, row, "busiest 18.6 % of functions",
 				fmt.Sprintf("%.2f %% of requests (sample: %.2f %%)", 100*r.TopShare, 100*r.SampleTopShare))
-			fmt.Fprintf(w, row, "latency, median and 99 %", fmt.Sprintf("%.3g s, %.3g s", r.Median, r.P99))
+			fmt.Fprintf(c, row, "latency, median and 99 %", fmt.Sprintf("%.3g s, %.3g s", r.Median, r.P99))
 			if r.PeakMemory > 0 {
-				fmt.Fprintf(w, row, "peak memory", fmt.Sprintf("%.0f MB", r.PeakMemory))
+				fmt.Fprintf(c, row, "peak memory", fmt.Sprintf("%.0f MB", r.PeakMemory))
 			}
-			return nil
+			return nil, c.line(r)
 		},
 	}
-	fl := c.Flags()
-	countVar(fl, &o.Functions, "functions", o.Functions, 1, "number of functions")
-	fl.Float64Var(&o.Hours, "hours", o.Hours, "length of the day")
-	fl.Float64Var(&o.Factor, "factor", o.Factor, "times the sample's requests")
-	fl.Uint64Var(&o.Seed, "seed", o.Seed, "seed of arrivals and durations")
-	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
-	return c
 }

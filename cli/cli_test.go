@@ -11,7 +11,7 @@ import (
 
 // Every command says what it does and has examples that it takes.
 func TestHelp(t *testing.T) {
-	root := newRoot()
+	root := newRoot(Default())
 	for _, c := range append(root.Commands(), root) {
 		if c.Name() == "help" || c.Name() == "completion" {
 			continue
@@ -72,7 +72,7 @@ func shellWords(line string) (words []string) {
 // checkExample fails where a command line is not one that the command takes.
 func checkExample(t *testing.T, words []string) {
 	t.Helper()
-	c, rest, err := newRoot().Find(words)
+	c, rest, err := newRoot(Default()).Find(words)
 	if err == nil {
 		err = c.ParseFlags(rest)
 	}

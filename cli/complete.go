@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -16,108 +15,111 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 )
 
-// completionCommand is completion in words of ours, which refuses a shell that there is none for.
-func completionCommand() *cobra.Command {
-	shells := map[string]func(*cobra.Command, io.Writer) error{
-		"bash":       func(c *cobra.Command, w io.Writer) error { return c.GenBashCompletionV2(w, true) },
-		"zsh":        func(c *cobra.Command, w io.Writer) error { return c.GenZshCompletion(w) },
-		"fish":       func(c *cobra.Command, w io.Writer) error { return c.GenFishCompletion(w, true) },
-		"powershell": func(c *cobra.Command, w io.Writer) error { return c.GenPowerShellCompletionWithDesc(w) },
-	}
-	known := []string{"bash", "zsh", "fish", "powershell"}
-	return &cobra.Command{
-		Use:   "completion SHELL",
-		Short: "Print the script by which a shell completes commands, flags, keys and names",
-		Long: `Print the script by which a shell (bash, zsh, fish, powershell) completes commands, flags, the keys of --set with their
-values, environments, learners, rivals and checkpoints.`,
-		Example: `  source <(stoker completion bash)                             # this shell; bash needs the package bash-completion
-  stoker completion bash > ~/.local/share/bash-completion/completions/stoker
-  stoker completion zsh > "${fpath[1]}/_stoker"
-  stoker completion fish > ~/.config/fish/completions/stoker.fish`,
-		Args: args(1, 1, "SHELL, "+strings.Join(known, ", ")+","),
-		RunE: func(c *cobra.Command, a []string) error {
-			write, ok := shells[a[0]]
-			if !ok {
-				return usage("no completion for %q%s; there is one for %s", a[0], didYouMean(a[0], known, ""),
-					strings.Join(known, ", "))
-			}
-			return write(c.Root(), c.OutOrStdout())
-		},
-		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(a) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return slices.Clone(known), cobra.ShellCompDirectiveNoFileComp
-		},
+// completion says what may stand where the command line ends in a prefix, and what else the shell may offer there. The
+// call has the arguments before it.
+type completion func(c *call, prefix string) ([]string, cobra.ShellCompDirective)
+
+// What the shell may offer beside a list.
+const (
+	orFiles  = cobra.ShellCompDirectiveDefault
+	onlyThem = cobra.ShellCompDirectiveNoFileComp
+	goesOn   = onlyThem | cobra.ShellCompDirectiveNoSpace // something may follow a word of the list
+)
+
+// among completes by what a function lists.
+func among(beside cobra.ShellCompDirective, list func(c *call) []string) completion {
+	return func(c *call, _ string) ([]string, cobra.ShellCompDirective) { return list(c), beside }
+}
+
+// words completes by some words.
+func words(list ...string) completion {
+	return among(onlyThem, func(*call) []string { return slices.Clone(list) })
+}
+
+// first completes the first argument alone.
+func first(by completion) completion {
+	return func(c *call, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(c.args) > 0 {
+			return nil, onlyThem
+		}
+		return by(c, prefix)
 	}
 }
 
-// completeConfigs completes an argument by the shipped configurations, and files.
-func completeConfigs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// wordLists completes by some words with commas between.
+func wordLists(list ...string) completion {
+	return func(_ *call, prefix string) (out []string, _ cobra.ShellCompDirective) {
+		at := strings.LastIndexByte(prefix, ',') + 1
+		given := strings.Split(prefix[:at], ",")
+		for _, w := range list {
+			if !slices.Contains(given, w) {
+				out = append(out, prefix[:at]+w)
+			}
+		}
+		return out, goesOn
+	}
+}
+
+// configurations completes by the shipped ones, and files.
+var configurations = among(orFiles, func(*call) []string {
 	var out []string
 	for _, s := range configs.Shipped() {
 		out = append(out, filepath.Join("configs", s))
 	}
-	return out, cobra.ShellCompDirectiveDefault
+	return out
+})
+
+// rivals lists those of an environment, or all, with what each does.
+func (c *call) rivals(env string) (out []string) {
+	for _, r := range c.Catalog.Rivals {
+		if env == "" || r.In(env) {
+			out = append(out, r.Name+"\t"+r.Doc)
+		}
+	}
+	return out
 }
 
-// completeSets completes --set, or the flags named instead, by the configuration that is named on the line: keys, with
-// their present values and what they may be, and behind a key's = the words that are allowed.
-func completeSets(c *cobra.Command, flags ...string) {
-	if len(flags) == 0 {
-		flags = []string{"set"}
+// keys completes by the keys of the configuration that is named on the line, with their present values and what they may
+// be, and behind a key's = by the words that are allowed.
+func keys(c *call, prefix string) ([]string, cobra.ShellCompDirective) {
+	path := "configs/sizing/attmf.yaml"
+	if len(c.args) > 0 {
+		path = c.args[0]
 	}
-	complete := func(c *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		path := "configs/sizing/attmf.yaml"
-		if len(a) > 0 {
-			path = a[0]
-		}
-		x, err := configs.Load(path, nil, names(c))
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		text, err := x.YAML()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var root yaml.Node
-		if yaml.Load(text, &root) != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		rules := rulesOf(x)
-		if key, _, ok := strings.Cut(prefix, "="); ok {
-			var words []string
-			for _, w := range rules[key].Words {
-				words = append(words, key+"="+w)
-			}
-			return words, cobra.ShellCompDirectiveNoFileComp
-		}
-		keys := flatten(&root, "", rules, nil)
-		keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, prefix) })
-		return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	x, err := configs.Load(path, nil, c.Catalog)
+	if err != nil {
+		return nil, onlyThem
 	}
-	for _, f := range flags {
-		if err := c.RegisterFlagCompletionFunc(f, complete); err != nil {
-			panic(err) // the flag was just defined
-		}
+	text, err := x.YAML()
+	if err != nil {
+		return nil, onlyThem
 	}
+	var root yaml.Node
+	if yaml.Load(text, &root) != nil {
+		return nil, onlyThem
+	}
+	rules := rulesOf(x)
+	if key, _, ok := strings.Cut(prefix, "="); ok {
+		var values []string
+		for _, w := range rules[key].Words {
+			values = append(values, key+"="+w)
+		}
+		return values, onlyThem
+	}
+	list := flatten(&root, "", rules, nil)
+	return slices.DeleteFunc(list, func(k string) bool { return !strings.HasPrefix(k, prefix) }), goesOn
 }
 
-// completeCheckpoints completes --from by the checkpoints of the run that is named on the line.
-func completeCheckpoints(c *cobra.Command) {
-	complete := func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(a) == 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		list, err := checkpoints.List(durable.OS{}, filepath.Join(a[0], checkpoints.CheckpointsDir))
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return append(list, string(checkpoints.Best)), cobra.ShellCompDirectiveNoFileComp
+// checkpointsOf completes by the checkpoints of the run that is named on the line.
+func checkpointsOf(c *call, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(c.args) == 0 {
+		return nil, onlyThem
 	}
-	if err := c.RegisterFlagCompletionFunc("from", complete); err != nil {
-		panic(err) // the flag was just defined
+	list, err := checkpoints.List(durable.OS{}, filepath.Join(c.args[0], checkpoints.CheckpointsDir))
+	if err != nil {
+		return nil, onlyThem
 	}
+	return append(list, string(checkpoints.Best)), onlyThem
 }
 
 // rulesOf says what the values of an experiment's keys may be, as the tags of its configurations do.
@@ -133,31 +135,6 @@ func rulesOf(x *configs.Experiment) map[string]bounds.Rule {
 		}
 	}
 	return rules
-}
-
-// completeWords completes a flag by one of a few words.
-func completeWords(c *cobra.Command, flag string, words ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words,
-		cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag was just defined
-	}
-}
-
-// completeLists completes a flag by some of a few words with commas between.
-func completeLists(c *cobra.Command, flag string, words ...string) {
-	complete := func(_ *cobra.Command, _ []string, prefix string) (out []string, _ cobra.ShellCompDirective) {
-		at := strings.LastIndexByte(prefix, ',') + 1
-		given := strings.Split(prefix[:at], ",")
-		for _, w := range words {
-			if !slices.Contains(given, w) {
-				out = append(out, prefix[:at]+w)
-			}
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}
-	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the flag was just defined
-	}
 }
 
 // flatten lists a mapping's dotted keys as completions: key=, a tab, the value now, and what it may be.

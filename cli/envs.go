@@ -7,8 +7,7 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/spf13/cobra"
+	"unicode/utf8"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/catalog/schema"
@@ -61,79 +60,64 @@ type nodeLine struct {
 	Features []partLine `json:"features"`
 }
 
-func envsCommand() *cobra.Command {
-	var asJSON, check bool
-	c := &cobra.Command{
-		Use:   "envs [ID]",
-		Short: "List the environments, show one, or check one against the contract",
-		Long: `List the environments. With an ID show one as its defaults make it: what each number of an observation and of an
-action means, with its unit and what the ends of its range stand for; what it reports; and the keys that a configuration
-can give under env, with types, bounds and defaults.`,
-		Example: `  stoker envs
-  stoker envs stoker/Sizing-v2
-  stoker envs stoker/Sizing-v2 --check
-  stoker envs stoker/Sizing-v2 --json`,
-		Args: args(0, 1, ""),
-		RunE: func(c *cobra.Command, a []string) error {
-			list := names(c).Envs
-			if len(a) == 1 {
-				e, err := names(c).Env(a[0])
+func envsCommand() *command {
+	check := false
+	return &command{
+		name: "envs", takes: "[ID]", args: arguments{most: 1},
+		json:  "print as JSON",
+		flags: []flag{option(&check, "check", "run the conformance checks")},
+		complete: among(onlyThem, func(c *call) (out []string) {
+			for _, e := range c.Catalog.Envs {
+				out = append(out, e.ID+"\t"+e.Doc)
+			}
+			return out
+		}),
+		run: func(c *call) (any, error) {
+			list := c.Catalog.Envs
+			if len(c.args) == 1 {
+				e, err := c.Catalog.Env(c.args[0])
 				if err != nil {
-					return usage("%w", err)
+					return nil, usage("%w", err)
 				}
 				list = []catalog.Env{e}
 			}
 			if check {
-				return checkEnvs(c, list, asJSON)
+				return checkEnvs(c, list)
 			}
-			return listEnvs(c, list, len(a) == 1, asJSON)
-		},
-		ValidArgsFunction: func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var out []string
-			for _, e := range names(c).Envs {
-				out = append(out, e.ID+"\t"+e.Doc)
-			}
-			return out, cobra.ShellCompDirectiveNoFileComp
+			return listEnvs(c, list, len(c.args) == 1)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	c.Flags().BoolVar(&check, "check", false, "run the conformance checks")
-	return c
 }
 
-func listEnvs(c *cobra.Command, list []catalog.Env, whole, asJSON bool) error {
-	text, err := schema.Of(names(c))
+func listEnvs(c *call, list []catalog.Env, whole bool) (any, error) {
+	text, err := schema.Of(c.Catalog)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var lines []envLine
 	for _, e := range list {
 		l := envLine{ID: e.ID, Doc: e.Doc, Page: e.Page}
-		if whole || asJSON {
+		if whole || c.json {
 			env, err := e.New(e.Config(), workload.Default())
 			if err != nil {
-				return fmt.Errorf("%s: %w", e.ID, err)
+				return nil, fmt.Errorf("%s: %w", e.ID, err)
 			}
 			l = lineOf(e, env.Spec())
 			if l.Keys, err = schema.Keys(text, "env", e.ID); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		lines = append(lines, l)
 	}
-	w := c.OutOrStdout()
-	switch {
-	case asJSON:
-		return printJSON(w, lines)
-	case whole:
-		printEnv(w, lines[0])
-		return nil
+	if whole {
+		printEnv(c, lines[0])
+		return lines, nil
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(c, 0, 0, 2, ' ', 0)
 	for _, l := range lines {
 		fmt.Fprintf(t, "%s\t%s\n", l.ID, l.Doc)
 	}
-	return t.Flush()
+	return lines, t.Flush()
 }
 
 func lineOf(e catalog.Env, s *envs.Spec) envLine {
@@ -286,29 +270,20 @@ func printKeys(w io.Writer, l envLine) {
 
 // wrap breaks a text into lines of at most width characters, each after indent spaces.
 func wrap(text string, indent, width int) string {
-	var b strings.Builder
-	column := 0
+	var whole []string
+	line := ""
 	for word := range strings.FieldsSeq(text) {
-		n := len([]rune(word))
-		switch {
-		case column == 0:
-			b.WriteString(strings.Repeat(" ", indent))
-			column = indent
-		case column+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			column = indent
-		default:
-			b.WriteByte(' ')
-			column++
+		if line != "" && indent+utf8.RuneCountInString(line+" "+word) > width {
+			whole, line = append(whole, line), ""
 		}
-		b.WriteString(word)
-		column += n
+		line = strings.TrimLeft(line+" "+word, " ")
 	}
-	return b.String()
+	space := strings.Repeat(" ", indent)
+	return space + strings.Join(append(whole, line), "\n"+space)
 }
 
 // checkEnvs runs the conformance checks of each environment.
-func checkEnvs(c *cobra.Command, list []catalog.Env, asJSON bool) error {
+func checkEnvs(c *call, list []catalog.Env) (any, error) {
 	type line struct {
 		ID       string   `json:"id"`
 		Conforms bool     `json:"conforms"`
@@ -324,23 +299,15 @@ func checkEnvs(c *cobra.Command, list []catalog.Env, asJSON bool) error {
 		if l.Conforms = len(l.Problems) == 0; !l.Conforms {
 			bad++
 		}
-		if lines[i] = l; asJSON {
-			continue
-		}
-		if l.Conforms {
-			fmt.Fprintf(c.OutOrStdout(), "%s: conforms\n", e.ID)
+		if lines[i] = l; l.Conforms {
+			fmt.Fprintf(c, "%s: conforms\n", e.ID)
 		}
 		for _, p := range l.Problems {
-			fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", e.ID, p)
-		}
-	}
-	if asJSON {
-		if err := printJSON(c.OutOrStdout(), lines); err != nil {
-			return err
+			fmt.Fprintf(c, "%s: %s\n", e.ID, p)
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of %d environments break the contract", bad, len(list))
+		return lines, fmt.Errorf("%d of %d environments break the contract", bad, len(list))
 	}
-	return nil
+	return lines, nil
 }

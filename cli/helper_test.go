@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // stoker runs the command in this process.
 func stoker(a ...string) (code int, out, errs string) {
 	var o, e bytes.Buffer
-	root := newRoot()
+	root := newRoot(Default())
 	root.SetArgs(a)
 	root.SetOut(&o)
 	root.SetErr(&e)

@@ -1,66 +1,26 @@
 package cli
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/checkpoints"
-	"github.com/stoker-rl/stoker/checkpoints/bundle"
-	"github.com/stoker-rl/stoker/checkpoints/zoo"
-	"github.com/stoker-rl/stoker/eval/export"
-	"github.com/stoker-rl/stoker/train"
+	"github.com/stoker-rl/stoker/internal/machine"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/nets/libtorch"
 )
 
-func checkCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "check PATH",
-		Short: "Verify a checkpoint, a run or an exported policy",
-		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs), an exported policy or a bundle, byte by byte.
-Of a bundle the policy is built too, and shown the observations of its self-test; the report says what is inside. The exit
-code is 1 if something is damaged; the report says what and where.`,
-		Example: "  stoker check runs/sizing-s1\n  stoker check " +
-			"runs/sizing-s1/checkpoints/step-000000100000 --json\n  stoker check sizing-s1.stoker",
-		Args: args(1, 1, "PATH"),
-		RunE: func(c *cobra.Command, a []string) error {
-			check := checkpoints.Check
-			if name, ok := zoo.Cut(a[0]); ok {
-				check = func(string) (*checkpoints.Report, error) { return zoo.Check(name) }
-			} else if _, err := os.Lstat(a[0]); errors.Is(err, fs.ErrNotExist) {
-				return train.Missing(a[0], "a run's folder, a checkpoint or an exported policy")
-			} else if filepath.Ext(a[0]) == bundle.Extension {
-				check = func(path string) (*checkpoints.Report, error) { return export.Check(names(c), path) }
-			}
-			rep, err := check(a[0])
-			if asJSON && rep != nil {
-				return errors.Join(printJSON(c.OutOrStdout(), rep), err)
-			}
-			if rep != nil {
-				fmt.Fprintln(c.OutOrStdout(), rep)
-			}
-			return err
-		},
-	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
-	return c
-}
-
-func agentsCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "agents",
-		Short:   "List the learners and the policies to compare with",
-		Example: "  stoker agents --json",
-		Args:    args(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
+func agentsCommand() *command {
+	return &command{
+		name: "agents",
+		json: "print as JSON",
+		run: func(c *call) (any, error) {
 			type line struct {
 				Name string       `json:"name"`
 				Kind catalog.Kind `json:"kind"`
@@ -69,16 +29,13 @@ func agentsCommand() *cobra.Command {
 				Page string       `json:"page,omitempty"`
 			}
 			var lines []line
-			for _, a := range names(c).Learners {
+			for _, a := range c.Catalog.Learners {
 				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc, a.Page})
 			}
-			for _, r := range names(c).Rivals {
+			for _, r := range c.Catalog.Rivals {
 				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc, r.Page})
 			}
-			if asJSON {
-				return printJSON(c.OutOrStdout(), lines)
-			}
-			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			t := tabwriter.NewWriter(c, 0, 0, 2, ' ', 0)
 			for _, l := range lines {
 				in := strings.Join(l.Envs, " ")
 				if in == "" && l.Kind != catalog.Learned {
@@ -86,9 +43,99 @@ func agentsCommand() *cobra.Command {
 				}
 				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, l.Kind, in, l.Doc)
 			}
-			return t.Flush()
+			return lines, t.Flush()
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	return c
+}
+
+// version and commit are set by the Makefile (-ldflags -X).
+var version, commit string
+
+// module is Stoker's own, whose version counts in other programs too.
+const module = "github.com/stoker-rl/stoker"
+
+// built is what the compiler noted: this module, the main one and the source's revision. Where it noted nothing, all is "".
+var built = sync.OnceValue(func() (b struct{ version, main, revision string }) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.main = info.Main.Path
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path != module || b.version != "" {
+			continue
+		}
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		b.version = m.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.revision = s.Value
+		}
+	}
+	return b
+})
+
+// Version is Stoker's version.
+func Version() string { return cmp.Or(version, built().version, "(devel)") }
+
+// ownModule is the module of a program that is not Stoker's own, empty for that.
+func ownModule() string {
+	if main := built().main; main != module {
+		return main
+	}
+	return ""
+}
+
+// revision is the source's revision, where it is known.
+func revision() string { return cmp.Or(commit, built().revision, "unknown") }
+
+// versionLine is what --version prints.
+func versionLine() string {
+	in := ""
+	if m := ownModule(); m != "" {
+		in = " in " + m
+	}
+	return fmt.Sprintf("stoker %s (%s)%s, %s %s/%s", Version(), revision(), in, runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
+}
+
+func versionCommand() *command {
+	return &command{
+		name: "version", json: "print as JSON",
+		run: func(c *call) (any, error) {
+			type line struct {
+				Version  string      `json:"version"`
+				Revision string      `json:"revision"`
+				Program  string      `json:"program,omitempty"` // the module, where it is not Stoker's own
+				Go       string      `json:"go"`
+				OS       string      `json:"os"`
+				Arch     string      `json:"arch"`
+				CPU      string      `json:"cpu"`
+				Cores    int         `json:"cores"`
+				Engines  []nets.Info `json:"engines"`
+				Torch    any         `json:"libtorch"`
+			}
+			l := line{Version(), revision(), ownModule(), runtime.Version(), runtime.GOOS, runtime.GOARCH, machine.CPU(),
+				runtime.NumCPU(), nil, nil}
+			native, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
+			if err != nil {
+				return nil, err
+			}
+			l.Engines = append(l.Engines, native.Info())
+			torch := libtorch.Status(c.ctx, libtorch.FromEnvironment("."))
+			l.Torch = torch
+			fmt.Fprintln(c, versionLine())
+			fmt.Fprintf(c, "processor  %s, %d cores\n", l.CPU, l.Cores)
+			for _, e := range l.Engines {
+				fmt.Fprintf(c, "engine     %s on %s, %s kernels, %d threads\n", e.Name, e.Device, e.Kernels, e.Threads)
+			}
+			for _, line := range torch.Lines() {
+				fmt.Fprintln(c, line)
+			}
+			return l, nil
+		},
+	}
 }

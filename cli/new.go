@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/stoker-rl/stoker/configs"
@@ -30,51 +29,35 @@ var problems = []string{"sizing", "pricing", "placement", "steps", "variants"}
 // beside has the second file of a problem whose workflow is a file of its own.
 var beside = map[string]string{"steps": ".steps.yaml", "variants": ".app.yaml"}
 
-func newCommand() *cobra.Command {
-	var own measured
-	c := &cobra.Command{
-		Use:   "new " + strings.Join(problems, "|") + " NAME",
-		Short: "Write a configuration of your own problem, to fill in, that trains at once",
-		Long: `Write NAME.yaml: a configuration with comments, with a workflow of your own, its laws, QoS, prices, baselines and trace.
-It trains as it is; the lines to change are marked with <-. The workflow of steps and of variants is in a second file
-(NAME.steps.yaml, NAME.app.yaml). A file that is there is not replaced.
-
-A configuration of sizing takes in what was measured: with --laws the functions and laws of a file that stoker profile
-fit has written, as a chain in its order, and with --trace a trace, at its own rate. Where the trace has the first
-function's requests, these alone are the workflow's.`,
-		Example: `  stoker new sizing shop                             # then: stoker train shop.yaml
-  stoker new sizing shop --laws profile/laws.yaml --trace requests.csv
-  stoker new placement configs/cluster               # a folder that is there`,
-		Args: args(2, 2, "PROBLEM and NAME"),
-		RunE: func(c *cobra.Command, a []string) error { return runNew(c, a[0], a[1], own) },
-		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(a) == 0 {
-				return problems, cobra.ShellCompDirectiveNoFileComp
-			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
+func newCommand() *command {
+	own := &measured{}
+	return &command{
+		name: "new", takes: strings.Join(problems, "|") + " NAME", args: arguments{2, 2, "PROBLEM and NAME"},
+		flags: []flag{
+			option(&own.laws, "laws", "of sizing: laws.yaml of stoker profile fit --out, or any file with env.laws"),
+			option(&own.trace, "trace", "of sizing: a trace (docs/traces.md)"),
 		},
+		complete: first(words(problems...)),
+		run:      own.run,
 	}
-	c.Flags().StringVar(&own.laws, "laws", "", "of sizing: laws.yaml of stoker profile fit --out, or any file with env.laws")
-	c.Flags().StringVar(&own.trace, "trace", "", "of sizing: a trace (docs/traces.md)")
-	return c
 }
 
-func runNew(c *cobra.Command, problem, path string, own measured) error {
-	path = strings.TrimSuffix(path, ".yaml")
+func (m *measured) run(c *call) (any, error) {
+	problem, path := c.args[0], strings.TrimSuffix(c.args[1], ".yaml")
 	name := filepath.Base(path)
 	text, err := templates.ReadFile("templates/" + problem + ".yaml")
 	if err != nil || strings.Contains(problem, ".") {
-		return usage("no problem %q%s; there are: %s", problem, didYouMean(problem, problems, ""), strings.Join(problems, ", "))
+		return nil, usage("no problem %q%s; there are: %s", problem, didYouMean(problem, problems, ""), strings.Join(problems, ", "))
 	}
 	if !regexp.MustCompile(configs.NamePattern).MatchString(name) {
-		return usage("NAME is %q, want letters, digits, '.', '_' and '-', a letter or digit first", name)
+		return nil, usage("NAME is %q, want letters, digits, '.', '_' and '-', a letter or digit first", name)
 	}
-	if own != (measured{}) {
+	if *m != (measured{}) {
 		if problem != "sizing" {
-			return usage("--laws and --trace are for sizing, not for %s", problem)
+			return nil, usage("--laws and --trace are for sizing, not for %s", problem)
 		}
-		if text, err = own.fill(text); err != nil {
-			return usage("%w", err)
+		if text, err = m.fill(text); err != nil {
+			return nil, usage("%w", err)
 		}
 	}
 	files := []struct {
@@ -83,33 +66,33 @@ func runNew(c *cobra.Command, problem, path string, own measured) error {
 	}{{path + ".yaml", text}}
 	if end := beside[problem]; end != "" {
 		if text, err = templates.ReadFile("templates/" + problem + end); err != nil {
-			return err
+			return nil, err
 		}
 		files = append(files, files[0])
 		files[0].path, files[0].text = path+end, text // the workflow first: NAME.yaml needs it
 	}
 	for _, f := range files {
 		if _, err := os.Lstat(f.path); err == nil {
-			return usage("%s is there and stays as it is: give another NAME, or remove it", f.path)
+			return nil, usage("%s is there and stays as it is: give another NAME, or remove it", f.path)
 		}
 	}
 	fill := strings.NewReplacer("FILE", filepath.ToSlash(path), "NAME", name)
 	for _, f := range files {
 		out, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrNotExist) {
-			return usage("the folder %s is not there, make it first", filepath.Dir(f.path))
+			return nil, usage("the folder %s is not there, make it first", filepath.Dir(f.path))
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		_, err = out.WriteString(fill.Replace(string(f.text)))
 		if err = errors.Join(err, out.Close()); err != nil {
-			return err
+			return nil, err
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%s: written\n", f.path)
+		fmt.Fprintf(c, "%s: written\n", f.path)
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "change the lines marked with <-, then: stoker train %s\n", quote(path+".yaml"))
-	return err
+	_, err = fmt.Fprintf(c, "change the lines marked with <-, then: stoker train %s\n", quote(path+".yaml"))
+	return nil, err
 }
 
 // measured are the files of a user's platform that stoker new sizing takes in; either may be "".
@@ -140,9 +123,9 @@ func (m measured) fill(template []byte) ([]byte, error) {
 				edges = append(edges, fmt.Sprintf("{from: %q, to: %q}", laws[i-1].Function, l.Function))
 			}
 		}
-		text = replace(text, nodesLine, fmt.Sprintf("    nodes: [%s]\n    edges: [%s]\n", strings.Join(nodes, ", "),
+		text = nodesLine.ReplaceAllLiteralString(text, fmt.Sprintf("    nodes: [%s]\n    edges: [%s]\n", strings.Join(nodes, ", "),
 			strings.Join(edges, ", ")))
-		text = replace(text, lawLines, profiles.LawsYAML(laws))
+		text = lawLines.ReplaceAllLiteralString(text, profiles.LawsYAML(laws))
 	}
 	if m.trace == "" {
 		return []byte(text), nil
@@ -159,13 +142,8 @@ func (m measured) fill(template []byte) ([]byte, error) {
 	} else {
 		line += "  # functions: {names: []} # <- " + whose + "\n"
 	}
-	text = replace(text, traceLine, line)
-	return []byte(replace(text, factorLine, "  factor: 1       # <- of the trace's rate\n")), nil
-}
-
-// replace replaces what a pattern finds by a text as it is.
-func replace(s string, pattern *regexp.Regexp, by string) string {
-	return pattern.ReplaceAllStringFunc(s, func(string) string { return by })
+	text = traceLine.ReplaceAllLiteralString(text, line)
+	return []byte(factorLine.ReplaceAllLiteralString(text, "  factor: 1       # <- of the trace's rate\n")), nil
 }
 
 // readLaws reads the laws of a file with env.laws.

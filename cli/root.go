@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
@@ -48,22 +46,6 @@ func (p *Program) check() error {
 	return nil
 }
 
-// programKey finds the program in a command's context.
-type programKey struct{}
-
-// program returns the program that [Main] was given.
-func program(c *cobra.Command) *Program {
-	if ctx := c.Context(); ctx != nil {
-		if p, _ := ctx.Value(programKey{}).(*Program); p != nil {
-			return p
-		}
-	}
-	return Default()
-}
-
-// names returns the program's catalog.
-func names(c *cobra.Command) *catalog.Catalog { return program(c).Catalog }
-
 // Exit codes, for scripts (see the README).
 const (
 	exitDone        = 0
@@ -75,12 +57,12 @@ const (
 
 // Main runs the command of a program and returns its exit code.
 func Main(args []string, p *Program) int {
-	root := newRoot()
+	root := newRoot(p)
 	if err := p.check(); err != nil {
 		return exitCode(root, err)
 	}
 	root.SetArgs(args)
-	return exitCode(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, p)))
+	return exitCode(root, root.ExecuteContext(context.Background()))
 }
 
 // exitCode prints an error and returns the exit code that it means.
@@ -103,93 +85,100 @@ func exitCode(root *cobra.Command, err error) int {
 	return exitFailed
 }
 
-func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "stoker",
-		Short: "Train, evaluate and export policies that price, schedule and size serverless GPU services",
-		Long:  "Stoker trains, evaluates and exports policies that price, schedule and size serverless GPU services.",
-		Example: `  stoker train configs/sizing/main.yaml      train a policy; the run is written to runs/
-  stoker eval runs/sizing-s1                 compare it with baselines, with intervals and plots
-  stoker envs                                list the environments`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          knownCommand,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if v, err := c.Flags().GetBool("version"); err == nil && v {
-				_, err := fmt.Fprintln(c.OutOrStdout(), versionLine())
-				return err
+// newRoot makes the command line: all commands, in groups by what users do.
+func newRoot(p *Program) *cobra.Command {
+	version := false
+	root := (&command{
+		name:     "stoker",
+		flags:    []flag{option(&version, "version", "print the version")},
+		complete: words(),
+		run: func(c *call) (any, error) {
+			if !version {
+				return nil, c.command.Help()
 			}
-			return c.Help()
+			_, err := fmt.Fprintln(c, versionLine())
+			return nil, err
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	root.Flags().Bool("version", false, "print the version")
+	}).build(p)
+	root.Args, root.SilenceUsage, root.SilenceErrors = knownCommand, true, true
 	root.SetFlagErrorFunc(flagError)
 	for _, g := range []struct {
 		id, title string
-		commands  []*cobra.Command
+		commands  []*command
 	}{
-		{"train", "Train:", []*cobra.Command{newCommand(), trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(), onlineCommand()}},
-		{"judge", "Judge:", []*cobra.Command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
-		{"plan", "Plan:", []*cobra.Command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
-		{"use", "Use:", []*cobra.Command{exportCommand(), serveCommand(), zooCommand(), checkCommand()}},
-		{"look", "Look:", []*cobra.Command{envsCommand(), agentsCommand(), benchCommand(), versionCommand(), completionCommand()}},
-		{"papers", "Papers:", []*cobra.Command{suiteCommand()}},
+		{"train", "Train:", []*command{newCommand(), trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(),
+			onlineCommand()}},
+		{"judge", "Judge:", []*command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
+		{"plan", "Plan:", []*command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
+		{"use", "Use:", []*command{exportCommand(), serveCommand(), zooCommand(), checkCommand()}},
+		{"look", "Look:", []*command{envsCommand(), agentsCommand(), benchCommand(), versionCommand(), completionCommand()}},
+		{"papers", "Papers:", []*command{suiteCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, c := range g.commands {
+		for _, d := range g.commands {
+			c := d.build(p)
 			c.GroupID = g.id
 			root.AddCommand(c)
 		}
 	}
 	root.SetHelpCommandGroupID("look")
-	root.SetHelpCommand(helpCommand())
+	help := helpCommand().build(p)
+	help.GroupID = "look"
+	root.SetHelpCommand(help)
 	return root
 }
 
 // helpCommand is cobra's, which does not refuse what is no command.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Help about a command", GroupID: "look",
-		RunE: func(c *cobra.Command, a []string) error {
-			at := c.Root()
-			for _, name := range a {
-				i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
-				if i < 0 {
-					return knownCommand(at, []string{name})
-				}
-				at = at.Commands()[i]
-			}
-			return at.Help()
-		},
-		ValidArgsFunction: func(c *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
-			at, _, err := c.Root().Find(a)
+func helpCommand() *command {
+	return &command{
+		name: "help", takes: "[COMMAND]", args: arguments{most: -1},
+		complete: func(c *call, _ string) (out []string, _ cobra.ShellCompDirective) {
+			at, _, err := c.command.Root().Find(c.args)
 			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
+				return nil, onlyThem
 			}
-			var out []string
 			for _, sub := range at.Commands() {
 				if sub.IsAvailableCommand() {
 					out = append(out, sub.Name()+"\t"+sub.Short)
 				}
 			}
-			return out, cobra.ShellCompDirectiveNoFileComp
+			return out, onlyThem
+		},
+		run: func(c *call) (any, error) {
+			at := c.command.Root()
+			for _, name := range c.args {
+				i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+				if i < 0 {
+					return nil, knownCommand(at, []string{name})
+				}
+				at = at.Commands()[i]
+			}
+			return nil, at.Help()
 		},
 	}
 }
 
-// printJSON writes v as indented JSON.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+// completionCommand is completion in words of ours, which refuses a shell that there is none for.
+func completionCommand() *command {
+	shells := map[string]func(*cobra.Command, io.Writer) error{
+		"bash":       func(c *cobra.Command, w io.Writer) error { return c.GenBashCompletionV2(w, true) },
+		"zsh":        (*cobra.Command).GenZshCompletion,
+		"fish":       func(c *cobra.Command, w io.Writer) error { return c.GenFishCompletion(w, true) },
+		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
+	}
+	known := []string{"bash", "zsh", "fish", "powershell"}
+	return &command{
+		name: "completion", takes: "SHELL", args: arguments{1, 1, "SHELL, " + strings.Join(known, ", ") + ","},
+		complete: first(words(known...)),
+		run: func(c *call) (any, error) {
+			write, ok := shells[c.args[0]]
+			if !ok {
+				return nil, usage("no completion for %q%s; there is one for %s", c.args[0], didYouMean(c.args[0], known, ""),
+					strings.Join(known, ", "))
+			}
+			return nil, write(c.command.Root(), c)
+		},
+	}
 }
 
 // exitHint is what to run after a signal.
@@ -212,12 +201,12 @@ func (s stopped) Error() string { return s.signal.String() }
 // patience is how long stopping may take before it is announced.
 const patience = time.Second
 
-// onSignal returns a context that ends at the first SIGINT or SIGTERM. If stopping takes a while, now names the work
+// stoppable returns a context that ends at the first SIGINT or SIGTERM. If stopping takes a while, now names the work
 // that is left, and from then on another signal ends the process at once. An earlier second signal is an echo of the
 // first, because timeout(1) and terminals signal a process and its whole group. release gives signals back to Go, which
 // ends the process at the first.
-func onSignal(ctx context.Context, out io.Writer, now string) (stoppable context.Context, release func()) {
-	stoppable, cancel := context.WithCancelCause(ctx)
+func (c *call) stoppable(now string) (stoppable context.Context, release func()) {
+	stoppable, cancel := context.WithCancelCause(c.ctx)
 	signals := make(chan os.Signal, 2)
 	done := make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -237,11 +226,11 @@ func onSignal(ctx context.Context, out io.Writer, now string) (stoppable context
 				if !told {
 					continue
 				}
-				fmt.Fprintf(out, "\n\nended at once\n")
+				fmt.Fprintf(c.errs, "\n\nended at once\n")
 				os.Exit(exitFailed) // whatever was under way: checkpoints are whole or not there
 			case <-slow:
 				told = true
-				fmt.Fprintf(out, "\n\n%s; Ctrl-C once more ends it at once\n", now)
+				fmt.Fprintf(c.errs, "\n\n%s; Ctrl-C once more ends it at once\n", now)
 			}
 		}
 	}()

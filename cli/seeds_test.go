@@ -44,10 +44,9 @@ func TestSeedFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, runs := newRoot(), t.TempDir()
+	runs := t.TempDir()
 	var out, errs output
-	c.SetOut(&out)
-	c.SetErr(&errs)
+	c := &call{Program: Default(), ctx: t.Context(), Writer: &out, errs: &errs}
 	var list []train.Planned
 	for seed := range uint64(3) {
 		y := *x
@@ -57,11 +56,11 @@ func TestSeedFails(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(runs, "small-s1"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	err = trainSeeds(t.Context(), c, list, 2, true)
+	value, err := trainSeeds(c, list, 2)
 	if err == nil || !strings.Contains(err.Error(), "1 of 3 seeds failed:\nseed 1: run ") {
 		t.Errorf("error: %v", err)
 	}
-	r := decode[seedsReport](t, out.String())
+	r := value.(seedsReport)
 	if len(r.Runs) != 3 || r.Runs[0].Error != "" || r.Runs[0].Steps != 40 ||
 		!strings.Contains(r.Runs[1].Error, "exists") ||
 		r.Runs[2].Error != "" ||

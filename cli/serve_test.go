@@ -25,13 +25,13 @@ func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, 
 		t.Fatal(err)
 	}
 	out, errs, done = &shared{}, &shared{}, make(chan int, 1)
-	root := newRoot()
+	root := newRoot(Default())
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.SetArgs(append([]string{"serve", "sizing=" + path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--poll", "10ms"},
 		flags...))
 	go func() {
-		done <- exitCode(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, Default())))
+		done <- exitCode(root, root.ExecuteContext(context.Background()))
 	}()
 	if !out.wait("ready after", done) {
 		t.Fatalf("it ended before it was ready: %s%s", out.String(), errs.String())
@@ -183,7 +183,7 @@ func TestDeployed(t *testing.T) {
 			t.Errorf("%s names %v, want the flags of a server", file, found)
 		}
 		for _, f := range found {
-			if serveCommand().Flags().Lookup(strings.TrimPrefix(f[1], "--")) == nil {
+			if serveCommand().build(Default()).Flags().Lookup(strings.TrimPrefix(f[1], "--")) == nil {
 				t.Errorf("%s: stoker serve has no flag %s", file, f[1])
 			}
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,17 +20,13 @@ func trainInTorch(x *configs.Experiment) error {
 		return runInTorch(x.Engine)
 	}
 	on, err := train.Choose(x, train.GPUs(), []string{engines.Native, engines.Torch})
-	// What is wrong with the environment is said where it is needed.
-	if err == nil && on.Engine != engines.Native && isBuilt() {
-		return runInTorch(configs.Engine{Name: on.Engine, Device: on.Device})
+	if err != nil || on.Engine == engines.Native || ownModule() != "" { // what is wrong is said where it is needed
+		return nil
 	}
-	return nil
-}
-
-// isBuilt reports whether there is a stoker-torch that knows what this program knows.
-func isBuilt() bool {
-	_, err := libtorch.FindBinary()
-	return err == nil && ownModule() == ""
+	if _, err := libtorch.FindBinary(); err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	return runInTorch(configs.Engine{Name: on.Engine, Device: on.Device})
 }
 
 // runInTorch hands the whole command over to stoker-torch where it needs libtorch and this program has none linked
@@ -57,9 +52,4 @@ func runInTorch(e configs.Engine) error {
 		return libtorch.Unavailable(what, err)
 	}
 	return replaceProcess(l.Path, l.Args, l.Env)
-}
-
-// torchStatus is what was found of libtorch.
-func torchStatus(ctx context.Context) libtorch.Report {
-	return libtorch.Status(ctx, libtorch.FromEnvironment("."))
 }

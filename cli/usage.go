@@ -79,17 +79,20 @@ func didYouMean(got string, names []string, prefix string) string {
 	return ""
 }
 
-// args takes from least to most arguments (any number where most is negative), called what.
-func args(least, most int, what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, a []string) error {
-		switch {
-		case len(a) < least:
-			return usage("%s is missing\nusage: %s", what, c.UseLine())
-		case most >= 0 && len(a) > most:
-			return usage("too many arguments: %s\nusage: %s", strings.Join(a[most:], " "), c.UseLine())
-		}
-		return nil
+// arguments are from least to most (any number where most is negative), called what where one is missing.
+type arguments struct {
+	least, most int
+	what        string
+}
+
+func (r arguments) check(c *cobra.Command, a []string) error {
+	switch {
+	case len(a) < r.least:
+		return usage("%s is missing\nusage: %s", r.what, c.UseLine())
+	case r.most >= 0 && len(a) > r.most:
+		return usage("too many arguments: %s\nusage: %s", strings.Join(a[r.most:], " "), c.UseLine())
 	}
+	return nil
 }
 
 // wants is the error of a flag's value: what is right.
@@ -97,90 +100,62 @@ type wants string
 
 func (w wants) Error() string { return "want " + string(w) }
 
-// countVar defines a flag for a whole number that has a least value. The default may be another.
-func countVar(fl *pflag.FlagSet, to *int, name string, value, least int, usage string) {
-	*to = value
-	fl.Var(count{to, least}, name, usage)
+// repeated is a flag that is given once for each of several texts.
+type repeated struct{ to *[]string }
+
+// parsed is what a flag's text is read to.
+type parsed[T any] struct {
+	to    *T
+	kind  string
+	parse func(text string) (T, error)
 }
 
-type count struct {
-	to    *int
-	least int
+func (p parsed[T]) String() string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(*p.to), "[]"), " ", ",") // lists with commas
 }
 
-func (c count) String() string {
-	if c.to == nil { // the zero value, by which pflag knows defaults that need no mention
-		return "0"
+func (p parsed[T]) Type() string { return p.kind }
+
+func (p parsed[T]) Set(text string) error {
+	v, err := p.parse(text)
+	if err == nil {
+		*p.to = v
 	}
-	return strconv.Itoa(*c.to)
+	return err
 }
 
-func (count) Type() string { return "int" }
-
-func (c count) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < c.least {
-		return wants(fmt.Sprintf("a whole number of at least %d", c.least))
-	}
-	*c.to = n
-	return nil
-}
-
-// countsVar defines a flag for several whole numbers of at least 1, with commas.
-func countsVar(fl *pflag.FlagSet, to *[]int, name string, value []int, usage string) {
-	*to = value
-	fl.Var(counts{to}, name, usage)
-}
-
-type counts struct{ to *[]int }
-
-func (c counts) String() string {
-	if c.to == nil {
-		return ""
-	}
-	var words []string
-	for _, n := range *c.to {
-		words = append(words, strconv.Itoa(n))
-	}
-	return strings.Join(words, ",")
-}
-
-func (counts) Type() string { return "ints" }
-
-func (c counts) Set(s string) error {
-	var list []int
-	for word := range strings.SplitSeq(s, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 {
-			return wants("whole numbers of at least 1, such as 5,12")
+// whole is a whole number that has a least value. The default may be another.
+func whole(to *int, least int) parsed[int] {
+	return parsed[int]{to, "int", func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least {
+			return 0, wants(fmt.Sprintf("a whole number of at least %d", least))
 		}
-		list = append(list, n)
-	}
-	*c.to = list
-	return nil
+		return n, nil
+	}}
 }
 
-// seedsVar defines a flag for a list of seeds. A lone 0 is refused: who gives it means a number of seeds.
-func seedsVar(fl *pflag.FlagSet, to *string, name, usage string) { fl.Var(seeds{to}, name, usage) }
-
-type seeds struct{ to *string }
-
-func (s seeds) String() string {
-	if s.to == nil {
-		return ""
-	}
-	return *s.to
+// wholes are several whole numbers of at least 1, with commas.
+func wholes(to *[]int) parsed[[]int] {
+	return parsed[[]int]{to, "ints", func(text string) (list []int, err error) {
+		for word := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(word))
+			if err != nil || n < 1 {
+				return nil, wants("whole numbers of at least 1, such as 5,12")
+			}
+			list = append(list, n)
+		}
+		return list, nil
+	}}
 }
 
-func (seeds) Type() string { return "string" }
-
-func (s seeds) Set(text string) error {
-	if text == "" || text == "0" {
-		return wants("a list of seeds, such as 1-5 or 1,2,10-12 (the seed 0 alone is 0-0)")
-	}
-	if _, err := configs.ParseSeeds(text); err != nil {
-		return err
-	}
-	*s.to = text
-	return nil
+// seedList is a list of seeds. A lone 0 is refused: who gives it means a number of seeds.
+func seedList(to *string) parsed[string] {
+	return parsed[string]{to, "string", func(text string) (string, error) {
+		if text == "" || text == "0" {
+			return "", wants("a list of seeds, such as 1-5 or 1,2,10-12 (the seed 0 alone is 0-0)")
+		}
+		_, err := configs.ParseSeeds(text)
+		return text, err
+	}}
 }

@@ -46,7 +46,7 @@ func TestNotThere(t *testing.T) {
 		"sweep":      {"nope.yaml --grid train.steps=1,2", "--file nope.yaml"},
 		"sweep show": {"nope"},
 	}
-	all := commands(newRoot(), map[string]*cobra.Command{})
+	all := commands(newRoot(Default()), map[string]*cobra.Command{})
 	for name := range all {
 		for _, a := range append(wrong[name], "--nope", "--jsn") {
 			code, out, errs := stoker(fields(name + " " + a)...)
@@ -70,7 +70,7 @@ func TestCounts(t *testing.T) {
 	arguments := map[string]string{"train": file + " --seeds 1-2", "resume": run, "explain": run, "bench": "forward --seconds 0.001",
 		"sweep": file + " --random train.steps=int(1,2)"}
 	seen := 0
-	for name, c := range commands(newRoot(), map[string]*cobra.Command{}) {
+	for name, c := range commands(newRoot(Default()), map[string]*cobra.Command{}) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if !slices.Contains([]string{"int", "int64", "uint64", "ints", "intSlice"}, f.Value.Type()) {
 				return
@@ -93,5 +93,33 @@ func TestCounts(t *testing.T) {
 	}
 	if seen < 15 {
 		t.Errorf("%d flags hold whole numbers, want all of them", seen)
+	}
+}
+
+// A flag's old name is taken where the new one is, and its help shows the new one alone.
+func TestOldNames(t *testing.T) {
+	all := commands(newRoot(Default()), map[string]*cobra.Command{})
+	for name, flags := range was {
+		for old, now := range flags {
+			c := all[name]
+			if c == nil || c.Flags().Lookup(now) == nil || c.Flags().Lookup(old) != c.Flags().Lookup(now) {
+				t.Errorf("stoker %s does not take --%s for --%s", name, old, now)
+				continue
+			}
+			if _, out, _ := stoker(append(fields(name), "--help")...); strings.Contains(out, "--"+old+" ") {
+				t.Errorf("stoker %s --help shows --%s, which is --%s now", name, old, now)
+			}
+		}
+	}
+}
+
+// A folder that cannot be made is named with its flag, and nothing is said to be written.
+func TestOutRefused(t *testing.T) {
+	file := config(t, brief)
+	for _, a := range []string{"trace", "frontier random --config " + file} {
+		code, out, errs := stoker(fields(a + " --out " + filepath.Join(file, "x"))...)
+		if code != exitFailed || out != "" || !strings.Contains(errs, "stoker: --out: mkdir ") {
+			t.Errorf("stoker %s --out of a file: exit %d, %s%s", a, code, out, errs)
+		}
 	}
 }

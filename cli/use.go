@@ -10,64 +10,118 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/export"
 	"github.com/stoker-rl/stoker/train"
 )
 
-func zooCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "zoo [NAME]",
-		Short: "List the trained policies that come with the program, or show one's card",
-		Long: `List the trained policies that come with the program, or show the card of one: environment, whole configuration, training
-and evaluation. Write zoo:NAME wherever a command takes a checkpoint.`,
-		Example: `  stoker zoo                                          # the policies
-  stoker zoo hops-pricer                              # one's card
-  stoker zoo card runs/hops-pricer-s1 runs/hops-pricer-s2 --name hops-pricer --about "Prices …" --config configs/pricing/hops-pricer.yaml`,
-		Args: args(0, 1, ""),
-		RunE: func(c *cobra.Command, a []string) error {
-			if len(a) == 0 {
-				return listZoo(c, asJSON)
+func exportCommand() *command {
+	var eval, fallback string
+	var force, overwrite bool
+	format := string(export.Bundle)
+	return &command{
+		name: "export", takes: "RUN|CHECKPOINT|zoo:NAME", args: arguments{1, 1, "RUN, CHECKPOINT or zoo:NAME"},
+		stop: "stopping, nothing is written",
+		json: "print what was written as JSON", out: "folder of the files", outIs: ".",
+		flags: []flag{
+			option(&format, "format", "what to write, with commas between: "+strings.Join(export.Formats(), ", ")).
+				by(wordLists(export.Formats()...)),
+			option(&eval, "eval",
+				"folder of the policy's evaluation (default: the one in the run's folder, or on the card)"),
+			option(&fallback, "fallback", "rule that acts where the policy must not, or none (default: the environment's)",
+				export.Fallbacks()...),
+			option(&force, "force", "export a policy that was never evaluated, and say so in the file"),
+			option(&overwrite, "overwrite", "replace a file that is there and is another one"),
+		},
+		complete: among(orFiles, func(*call) (out []string) {
+			for _, name := range zoo.Names() {
+				out = append(out, zoo.Prefix+name)
 			}
-			name := strings.TrimPrefix(a[0], zoo.Prefix)
+			return out
+		}),
+		run: func(c *call) (any, error) {
+			formats, err := export.ParseFormats(format)
+			if err != nil {
+				return nil, err
+			}
+			p, err := export.Collect(c.ctx, c.Catalog, c.args[0], export.Options{
+				Eval: eval, Force: force, Fallback: fallback, Progress: c.count("episodes of the evaluation"),
+			})
+			if err != nil {
+				return nil, err
+			}
+			files, err := p.Write(c.ctx, c.folder, formats, overwrite)
+			if err != nil {
+				return nil, err
+			}
+			for _, note := range p.Notes {
+				fmt.Fprintln(c.errs, "note: "+note)
+			}
+			fmt.Fprint(c, p.Text(files))
+			return files, nil
+		},
+	}
+}
+
+func checkCommand() *command {
+	return &command{
+		name: "check", takes: "PATH", args: arguments{1, 1, "PATH"},
+		json: "print the report as JSON",
+		run: func(c *call) (any, error) {
+			check := checkpoints.Check
+			if name, ok := zoo.Cut(c.args[0]); ok {
+				check = func(string) (*checkpoints.Report, error) { return zoo.Check(name) }
+			} else if _, err := os.Lstat(c.args[0]); errors.Is(err, fs.ErrNotExist) {
+				return nil, train.Missing(c.args[0], "a run's folder, a checkpoint or an exported policy")
+			} else if filepath.Ext(c.args[0]) == bundle.Extension {
+				check = func(path string) (*checkpoints.Report, error) { return export.Check(c.Catalog, path) }
+			}
+			rep, err := check(c.args[0])
+			if rep == nil {
+				return nil, err
+			}
+			fmt.Fprintln(c, rep)
+			return rep, err
+		},
+	}
+}
+
+func zooCommand() *command {
+	return &command{
+		name: "zoo", takes: "[NAME]", args: arguments{most: 1},
+		json:     "print as JSON",
+		complete: among(onlyThem, func(*call) []string { return zoo.Names() }),
+		run: func(c *call) (any, error) {
+			if len(c.args) == 0 {
+				return listZoo(c)
+			}
+			name := strings.TrimPrefix(c.args[0], zoo.Prefix)
 			card, err := zoo.ReadCard(name)
 			if err != nil {
-				return usage("%w%s", err, didYouMean(name, zoo.Names(), ""))
-			}
-			if asJSON {
-				return printJSON(c.OutOrStdout(), card)
+				return nil, usage("%w%s", err, didYouMean(name, zoo.Names(), ""))
 			}
 			page, err := card.Page()
 			if err != nil {
-				return err
+				return nil, err
 			}
-			_, err = c.OutOrStdout().Write(page)
-			return err
+			_, err = c.Write(page)
+			return card, err
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return zoo.Names(), cobra.ShellCompDirectiveNoFileComp
-		},
+		sub: []*command{zooCardCommand()},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	c.AddCommand(zooCardCommand())
-	return c
 }
 
-func listZoo(c *cobra.Command, asJSON bool) error {
+func listZoo(c *call) (any, error) {
 	list, err := zoo.List()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if asJSON {
-		return printJSON(c.OutOrStdout(), list)
-	}
-	t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(c, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "policy\tenvironment\tsize\twhat it is")
 	for _, e := range list {
 		first, _, more := strings.Cut(e.Card.About, ". ")
@@ -77,42 +131,33 @@ func listZoo(c *cobra.Command, asJSON bool) error {
 		fmt.Fprintf(t, "%s%s\t%s\t%d kB\t%s\n", zoo.Prefix, e.Name, e.Card.Env, (e.Card.Bytes+999)/1000, first)
 	}
 	if err := t.Flush(); err != nil || len(list) == 0 {
-		return err
+		return list, err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(),
+	_, err = fmt.Fprintf(c,
 		"\nits card:    stoker zoo %[1]s\nevaluate it: stoker eval %[2]s%[1]s --out compare/%[1]s\n", list[0].Name, zoo.Prefix)
-	return err
+	return list, err
 }
 
 type cardFlags struct {
-	name, about, config, to string
-	evals                   []string
-	json                    bool
+	name, about, config string
+	evals               []string
 }
 
-func zooCardCommand() *cobra.Command {
-	var f cardFlags
-	c := &cobra.Command{
-		Use:   "card RUN…",
-		Short: "Add the best policy of some runs to a zoo, with its card",
-		Long: `Add the best policy of some runs, which differ only by their seed, to a zoo's folder: the best checkpoint of the run that
-does best in 20 episodes of its own training environment, without optimiser and replay. Its card is made from the
-checkpoint and from the result of stoker eval. Whatever is in checkpoints/zoo when the program is built becomes part of it.`,
-		Example: `  stoker zoo card runs/hops-pricer-s1 runs/hops-pricer-s2 --name hops-pricer --about "Prices and baselines for HOPS' tiers." --config configs/pricing/hops-pricer.yaml
-  stoker zoo card runs/a --name mine --about "A try." --config mine.yaml --eval runs/a/eval --eval compare/ --to zoo/`,
-		Args: args(1, -1, "RUN"),
-		RunE: func(c *cobra.Command, a []string) error { return runCard(c, a, f) },
+func zooCardCommand() *command {
+	f := &cardFlags{}
+	return &command{
+		name: "zoo card", takes: "RUN…", args: arguments{1, -1, "RUN"},
+		json: "print the card as JSON", out: "the zoo's folder", outIs: filepath.Join("checkpoints", "zoo"),
+		flags: []flag{
+			option(&f.name, "name", "the entry's name, as in hops-pricer"),
+			option(&f.about, "about", "what the policy is for, in a sentence"),
+			option(&f.config, "config",
+				"the configuration of the runs, for the command on the card; it must be the one that made them"),
+			option(repeated{&f.evals}, "eval",
+				"folder of a stoker eval of these runs (repeatable; default: eval in the first run's folder)"),
+		},
+		run: f.run,
 	}
-	fl := c.Flags()
-	fl.StringVar(&f.name, "name", "", "the entry's name, as in hops-pricer")
-	fl.StringVar(&f.about, "about", "", "what the policy is for, in a sentence")
-	fl.StringVar(&f.config, "config", "",
-		"the configuration of the runs, for the command on the card; it must be the one that made them")
-	fl.StringArrayVar(&f.evals, "eval", nil,
-		"folder of a stoker eval of these runs (repeatable; default: eval in the first run's folder)")
-	fl.StringVar(&f.to, "to", filepath.Join("checkpoints", "zoo"), "the zoo's folder")
-	fl.BoolVar(&f.json, "json", false, "print the card as JSON")
-	return c
 }
 
 // trials is the number of episodes that decide which run's policy comes into the zoo.
@@ -125,19 +170,20 @@ type contender struct {
 	trial float64
 }
 
-func runCard(c *cobra.Command, runs []string, f cardFlags) error {
+func (f *cardFlags) run(c *call) (any, error) {
+	runs := c.args
 	if f.name == "" || f.about == "" || f.config == "" {
-		return usage("--name, --about and --config are needed: see stoker zoo card --help")
+		return nil, usage("--name, --about and --config are needed: see stoker zoo card --help")
 	}
 	var all []contender
 	names := remaker{}
 	for _, run := range runs {
 		o, err := openContender(run)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := sameConfig(o.x, f.config); err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, *o)
 		names.add(run, o.x)
@@ -152,7 +198,7 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 	for i, o := range all {
 		command, err := names.train(runs[i], f.config, o.x)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r.Seeds, r.Sources, r.Remake = append(r.Seeds, o.x.Seed), append(r.Sources, o.ck.Dir()), append(r.Remake,
 			command)
@@ -163,21 +209,18 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 	for _, folder := range f.evals {
 		text, command, err := names.eval(folder)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r.Evaluations, r.Remake = append(r.Evaluations, text), append(r.Remake, command)
 	}
-	card, err := zoo.Make(f.to, best.ck, r, train.PolicyFile)
+	card, err := zoo.Make(c.folder, best.ck, r, train.PolicyFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if f.json {
-		return printJSON(c.OutOrStdout(), card)
-	}
-	at := filepath.Join(f.to, f.name)
-	fmt.Fprintf(c.OutOrStdout(), "%s: the policy of seed %d after %d steps, %d bytes\ncard: %s\n", at, card.Seed,
+	at := filepath.Join(c.folder, f.name)
+	fmt.Fprintf(c, "%s: the policy of seed %d after %d steps, %d bytes\ncard: %s\n", at, card.Seed,
 		card.Steps, card.Bytes, filepath.Join(at, zoo.PageFile))
-	return nil
+	return card, nil
 }
 
 // openContender opens a run's best checkpoint and tries it.

@@ -7,25 +7,23 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
+	"github.com/stoker-rl/stoker/train/sweep"
 )
 
 // jobsOf is how many of n runs are trained at a time, where --jobs asks for some.
-func jobsOf(c *cobra.Command, x *configs.Experiment, n, jobs int) (int, error) {
-	if c.Flags().Changed("jobs") {
+func jobsOf(c *call, x *configs.Experiment, n, jobs int) (int, error) {
+	if c.given("jobs") {
 		if jobs > 1 && x.Engine.Name != engines.Native {
 			return 0, usage("--jobs is %d, but engine %s trains one run at a time in a process; want 1, or engine %s",
 				jobs, x.Engine.Name, engines.Native)
@@ -65,13 +63,13 @@ type seedsReport struct {
 
 // trainSeeds trains runs side by side and reports them together. A run that fails leaves the others alone; the error
 // then tells how many did.
-func trainSeeds(ctx context.Context, c *cobra.Command, list []train.Planned, jobs int, asJSON bool) error {
-	b := newBoard(c.ErrOrStderr(), isTerminal(c.ErrOrStderr()), list)
+func trainSeeds(c *call, list []train.Planned, jobs int) (any, error) {
+	b := newBoard(c.errs, isTerminal(c.errs), list)
 	for i := range list {
 		o := &list[i].Options
 		o.Out, o.Terminal, o.LineEvery = b.of(i), false, b.every(jobs)
 	}
-	out := train.Together(ctx, list, jobs)
+	out := train.Together(c.ctx, list, jobs)
 	b.finish()
 	var report seedsReport
 	var failed, stop error
@@ -96,22 +94,16 @@ func trainSeeds(ctx context.Context, c *cobra.Command, list []train.Planned, job
 	}
 	report.Over = over(report.Runs)
 	if len(left) > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "not begun: seeds %v\n", left)
+		fmt.Fprintf(c.errs, "not begun: seeds %v\n", left)
 		if stop == nil { // the signal came between two runs
-			stop = context.Cause(ctx)
+			stop = context.Cause(c.ctx)
 		}
 	}
-	if asJSON {
-		if err := printJSON(c.OutOrStdout(), report); err != nil {
-			return err
-		}
-	} else {
-		printSeeds(c.OutOrStdout(), report)
-	}
+	printSeeds(c, report)
 	if failed != nil {
-		return fmt.Errorf("%d of %d seeds failed:\n%w", failures, len(list), failed)
+		return report, fmt.Errorf("%d of %d seeds failed:\n%w", failures, len(list), failed)
 	}
-	return stop
+	return report, stop
 }
 
 // over is nil where no finished run has an evaluation.
@@ -185,17 +177,14 @@ func firstLine(s string) string {
 // board shows how several runs are getting on: on a terminal a line for each, drawn over and over; else their lines,
 // each with the run's name.
 type board struct {
-	mu       sync.Mutex
-	out      io.Writer
-	terminal bool
-	names    []string
-	last     []string // what each said last, on a terminal
-	rows     int      // drawn
-	drawn    time.Time
+	screen
+	names []string
+	last  []string // what each said last, on a terminal
+	drawn time.Time
 }
 
 func newBoard(out io.Writer, terminal bool, list []train.Planned) *board {
-	b := &board{out: out, terminal: terminal, last: make([]string, len(list))}
+	b := &board{screen: screen{out: out, terminal: terminal}, last: make([]string, len(list))}
 	for _, p := range list {
 		name := p.Options.Name
 		if name == "" {
@@ -216,15 +205,20 @@ func (b *board) every(jobs int) time.Duration {
 
 // of is where run i writes.
 func (b *board) of(i int) io.Writer {
-	return &lines{say: func(line string) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.say(i, line)
-	}}
+	return &lines{on: &b.screen, say: func(line string) { b.say(i, line) }}
+}
+
+// screen is where runs that go on side by side are shown.
+type screen struct {
+	mu       sync.Mutex
+	out      io.Writer
+	terminal bool
+	rows     int // drawn
 }
 
 // lines takes what one run writes and says its whole lines, those without text aside.
 type lines struct {
+	on   *screen
 	say  func(line string)
 	rest []byte
 }
@@ -237,7 +231,9 @@ func (l *lines) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		if text := strings.TrimSpace(string(line)); text != "" {
+			l.on.mu.Lock()
 			l.say(text)
+			l.on.mu.Unlock()
 		}
 		l.rest = append(l.rest[:0], rest...)
 	}
@@ -280,20 +276,103 @@ func (b *board) finish() {
 	}
 }
 
-// terminalWidth is the terminal's, 80 where it doesn't say.
-func terminalWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n
-		}
-	}
-	return 80
+// sweepBoard shows how a sweep is getting on: on a terminal a line for the whole and one for each run under way, drawn
+// over and over; else a line for the whole now and then, and one for each run that is over.
+type sweepBoard struct {
+	screen
+	whole string
+	runs  []string          // under way, in the order in which they began
+	said  map[string]string // what each said last
+	told  time.Time         // when the whole was last written
 }
 
-// short returns the first n characters of s.
-func short(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:max(n, 0)])
+func newSweepBoard(out io.Writer, terminal bool) *sweepBoard {
+	return &sweepBoard{screen: screen{out: out, terminal: terminal}, said: map[string]string{}}
+}
+
+// of is where a run writes its progress.
+func (b *sweepBoard) of(r sweep.Run) io.Writer {
+	return &lines{on: &b.screen, say: func(line string) {
+		if !slices.Contains(b.runs, r.Folder) {
+			b.runs = append(b.runs, r.Folder)
+		}
+		b.said[r.Folder] = line
+	}}
+}
+
+// sweepLineEvery is how often a line for the whole is written where lines stay.
+const sweepLineEvery = 5 * time.Second
+
+// report tells how far the whole is.
+func (b *sweepBoard) report(p sweep.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.whole = fmt.Sprintf("%3.0f%%  %d/%d runs", 100*float64(p.Steps)/float64(max(p.Planned, 1)), p.Finished, p.Runs)
+	if p.Failed > 0 {
+		b.whole += fmt.Sprintf(", %d failed", p.Failed)
 	}
-	return s
+	b.whole += fmt.Sprintf("  %d/%d steps", p.Steps, p.Planned)
+	if p.Rate > 0 {
+		b.whole += fmt.Sprintf("  %.0f steps/s  ETA %s", p.Rate, p.Left.Round(time.Second))
+	}
+	if b.terminal {
+		b.draw()
+	} else if time.Since(b.told) >= sweepLineEvery {
+		b.told = time.Now()
+		fmt.Fprintln(b.out, b.whole)
+	}
+}
+
+// ended tells that a run is over.
+func (b *sweepBoard) ended(_ sweep.Arm, r sweep.Run) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.runs = slices.DeleteFunc(b.runs, func(o string) bool { return o == r.Folder })
+	line := fmt.Sprintf("%s: %s", r.Folder, r.Status)
+	if r.Error != "" {
+		line += ": " + firstLine(r.Error)
+	}
+	switch {
+	case !b.terminal:
+		fmt.Fprintln(b.out, line)
+	case r.Status == sweep.Failed: // it stays above what is drawn
+		b.clear()
+		fmt.Fprintln(b.out, short(line, terminalWidth(b.out)-1))
+		b.draw()
+	}
+}
+
+// clear goes up to the first of the lines drawn and removes them.
+func (b *sweepBoard) clear() {
+	if b.rows > 0 {
+		fmt.Fprintf(b.out, "\x1b[%dA\r\x1b[J", b.rows)
+	}
+	b.rows = 0
+}
+
+// draw writes the whole and the runs under way over what was drawn before.
+func (b *sweepBoard) draw() {
+	b.clear()
+	var s strings.Builder
+	width := terminalWidth(b.out) - 1
+	fmt.Fprintln(&s, short(b.whole, width))
+	for _, r := range b.runs {
+		fmt.Fprintln(&s, short("  "+r+"  "+b.said[r], width))
+	}
+	b.rows = 1 + len(b.runs)
+	fmt.Fprint(b.out, s.String())
+}
+
+// finish leaves the last state of the whole.
+func (b *sweepBoard) finish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.whole == "":
+	case b.terminal:
+		b.runs = nil
+		b.draw()
+	default:
+		fmt.Fprintln(b.out, b.whole)
+	}
 }
