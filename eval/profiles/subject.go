@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func FromApp(m *variants.Model, choices map[string]string) (*Subject, error) {
 	s := &Subject{Name: m.App.Name, Flow: m.Flow, Delays: m.Delays, Tariff: m.Tariff, Orchestration: m.Orchestration,
 		Transitions: m.Transitions}
 	names := m.Flow.Functions()
-	for name := range choices {
+	for _, name := range slices.Sorted(maps.Keys(choices)) {
 		if !slices.Contains(names, name) {
 			return nil, fmt.Errorf("choice %s=%s: the workflow runs no such function, it runs %s", name, choices[name],
 				strings.Join(names, ", "))
