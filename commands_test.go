@@ -124,9 +124,9 @@ func firstLines(s string, n int) string {
 
 // A command is read as a shell reads it.
 func TestCommandWords(t *testing.T) {
-	text := "```sh\nstoker train a.yaml --set 'eval.rivals=[a, b]'   # why\nbin/stoker eval \\\n  runs/x > out.txt\ngo build\n```\n"
+	text := "```sh\nstoker train a.yaml --set 'eval.baselines=[a, b]'   # why\nbin/stoker eval \\\n  runs/x > out.txt\ngo build\n```\n"
 	got := commands("p.md", text)
-	if len(got) != 2 || len(got[0].args) != 4 || got[0].args[3] != "eval.rivals=[a, b]" || len(got[1].args) != 2 ||
+	if len(got) != 2 || len(got[0].args) != 4 || got[0].args[3] != "eval.baselines=[a, b]" || len(got[1].args) != 2 ||
 		got[1].args[1] != "runs/x" {
 		t.Errorf("found %q", got)
 	}

@@ -17,7 +17,7 @@ case "$1" in
 train)
 	case " $* " in
 	*" --schema "*|*" --print-config "*) ;;
-	*) set -- "$@" --set train.steps=400 --set train.copies=4 --set train.log_every=200 --set train.evaluate.every=200 \
+	*) set -- "$@" --set train.steps=400 --set train.envs=4 --set train.log_every=200 --set train.evaluate.every=200 \
 		--set train.evaluate.episodes=1 ;;
 	esac
 	case " $* " in *sizing/main*|*mine.yaml*) set -- "$@" --set env.windows=3 ;; esac ;;

@@ -24,9 +24,9 @@ import (
 
 // Context is what a learner is made for.
 type Context struct {
-	// Spec describes the environment, Copies how many of it step together.
-	Spec   *envs.Spec
-	Copies int
+	// Spec describes the environment, NumEnvs how many of it step together.
+	Spec    *envs.Spec
+	NumEnvs int
 	// Train is the engine of the updates; Act is the CPU engine that acts and serves. They may be the same.
 	Train, Act nets.Engine
 	// Seed names the learner's random streams.
@@ -36,7 +36,7 @@ type Context struct {
 	// NewEnv makes one more environment like those that step together, for learners that try actions on copies; nil where
 	// none can be made.
 	NewEnv func() (envs.Env, error)
-	// Teacher makes a rival with its defaults, by its name in the catalog, for learners that imitate or compare with it;
+	// Teacher makes a baseline with its defaults, by its name in the catalog, for learners that imitate or compare with it;
 	// nil where none can be made.
 	Teacher func(name string) (Teacher, error)
 }

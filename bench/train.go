@@ -48,7 +48,7 @@ func runSpread(o Options, emit func(Result)) error {
 // trainFor trains for a number of episodes of 25 steps.
 func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration, error) {
 	v, err := envs.NewVector(func() (envs.Env, error) { return train.NewEnv(x, "") }, envs.VectorOptions{
-		Copies: x.Train.Copies, Workers: 1, Seed: rng.New(x.Seed, "bench episodes").Uint64(),
+		NumEnvs: x.Train.Envs, Workers: 1, Seed: rng.New(x.Seed, "bench episodes").Uint64(),
 	})
 	if err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration
 		return 0, err
 	}
 	start := time.Now() // the peer's time includes the allocation of its replay buffer too
-	l, err := a.New(x.Agent.Config, agents.Context{Spec: v.Spec(), Copies: x.Train.Copies, Train: e, Act: e,
+	l, err := a.New(x.Agent.Config, agents.Context{Spec: v.Spec(), NumEnvs: x.Train.Envs, Train: e, Act: e,
 		Seed: x.Seed, Steps: x.Train.Steps})
 	if err != nil {
 		return 0, err
@@ -149,7 +149,7 @@ func (o Options) scaled(n int, f form, e nets.Engine) (Result, error) {
 	}
 	c := *x.Agent.Config.(*maddpg.Config)
 	v, err := envs.NewVector(func() (envs.Env, error) { return train.NewEnv(x, "") }, envs.VectorOptions{
-		Copies: x.Train.Copies, Workers: 1, Seed: rng.New(x.Seed, "bench episodes").Uint64(),
+		NumEnvs: x.Train.Envs, Workers: 1, Seed: rng.New(x.Seed, "bench episodes").Uint64(),
 	})
 	if err != nil {
 		return Result{}, err
@@ -167,7 +167,7 @@ func (o Options) scaled(n int, f form, e nets.Engine) (Result, error) {
 	}
 	s := Scaled{Form: f.name, Parameters: needs.Parameters, Needs: float64(needs.Total()) / 1e6,
 		NeedsOwn: float64(own.Total()) / 1e6}
-	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), Copies: x.Train.Copies, Train: e, Act: e, Seed: x.Seed,
+	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), NumEnvs: x.Train.Envs, Train: e, Act: e, Seed: x.Seed,
 		Steps: x.Train.Steps})
 	if err != nil {
 		return Result{}, err
@@ -201,7 +201,7 @@ func (o Options) trainScaled(v *envs.Vector, l *maddpg.Learner) (update timer, s
 	if err := v.Reset(); err != nil {
 		return update, steps, err
 	}
-	copies := v.Copies()
+	copies := v.NumEnvs()
 	updates := func() (n int) {
 		l.Metrics(func(name string, x float64) {
 			if name == "train/n_updates" {

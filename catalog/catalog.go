@@ -22,14 +22,14 @@ import (
 
 // Catalog is what a program can train, face and compare.
 type Catalog struct {
-	Envs     []Env
-	Learners []Learner
-	Rivals   []Rival
+	Envs      []Env
+	Learners  []Learner
+	Baselines []Baseline
 }
 
 // Default returns the catalog that comes with Stoker. The caller owns it and may add rows.
 func Default() *Catalog {
-	return &Catalog{Envs: environments(), Learners: learners(), Rivals: rivals()}
+	return &Catalog{Envs: environments(), Learners: learners(), Baselines: rows()}
 }
 
 // Env is a row for an environment; [DefineEnv] makes it.
@@ -51,8 +51,8 @@ type Env struct {
 	Short string
 	// Presets are settings that work, by learner: a configuration has them where it leaves the keys out.
 	Presets map[string]configs.Preset
-	// Baselines is eval.rivals of a configuration that has none, as in "[fixed, {name: autoscaler, cpu: 0.4}]".
-	Baselines string
+	// DefaultBaselines is eval.baselines of a configuration that has none, as in "[fixed, {name: autoscaler, cpu: 0.4}]".
+	DefaultBaselines string
 	// Service shows policies that serve next to nothing; its Quantity is empty where none shows it.
 	Service Service
 	// Config returns a pointer to the environment's configuration, filled with defaults. It has yaml and json tags and,
@@ -69,7 +69,7 @@ type Service struct {
 	// has given up.
 	Quantity string
 	Least    float64
-	// Nothing is the rival that does as little as can be done: what giving up is compared with.
+	// Nothing is the baseline that does as little as can be done: what giving up is compared with.
 	Nothing configs.Choice
 	// Advice says in a sentence which keys make service worth its price.
 	Advice string
@@ -123,8 +123,8 @@ const (
 	Oracle Kind = "oracle"
 )
 
-// Rival is a row for a policy that is not learned; [DefinePolicy], [DefineTuner] and [DefinePlanner] make it.
-type Rival struct {
+// Baseline is a row for a policy that is not learned; [DefinePolicy], [DefineTuner] and [DefinePlanner] make it.
+type Baseline struct {
 	// Name stands in configurations and on the command line.
 	Name string
 	// Doc says in a sentence what it does, Page documents it (a path from the module's root).
@@ -135,7 +135,7 @@ type Rival struct {
 	// Envs are the ids of the environments for which it is made; nil stands for all.
 	Envs   []string
 	Config func() any
-	// New makes the rival for an environment such as env, from what Config returned.
+	// New makes the baseline for an environment such as env, from what Config returned.
 	New func(config any, env envs.Env) (rollout.Actor, error)
 	// Dial is what trades its objective against its constraint; without a key there is none.
 	Dial Dial
@@ -144,15 +144,15 @@ type Rival struct {
 	Space func(config any, env envs.Env) (*crossentropy.Space, error)
 }
 
-// Dial is the key of a rival's configuration that trades the objective against the constraint, as autoscaler's cpu does.
+// Dial is the key of a baseline's configuration that trades the objective against the constraint, as autoscaler's cpu does.
 type Dial struct {
 	Key string
-	// Values are played by stoker eval beside the configured one, to draw the rival's frontier; none where that takes long.
+	// Values are played by stoker eval beside the configured one, to draw the baseline's frontier; none where that takes long.
 	Values []float64
 }
 
-// In reports whether the rival is made for the environment of an id.
-func (r *Rival) In(id string) bool { return r.Envs == nil || slices.Contains(r.Envs, id) }
+// In reports whether the baseline is made for the environment of an id.
+func (r *Baseline) In(id string) bool { return r.Envs == nil || slices.Contains(r.Envs, id) }
 
 // Env returns the environment of an id.
 func (c *Catalog) Env(id string) (Env, error) {
@@ -164,9 +164,9 @@ func (c *Catalog) Learner(name string) (Learner, error) {
 	return find("agent", name, c.Learners, func(l Learner) string { return l.Name })
 }
 
-// Rival returns the rival of a name.
-func (c *Catalog) Rival(name string) (Rival, error) {
-	return find("policy", name, c.Rivals, func(r Rival) string { return r.Name })
+// Baseline returns the baseline of a name.
+func (c *Catalog) Baseline(name string) (Baseline, error) {
+	return find("policy", name, c.Baselines, func(r Baseline) string { return r.Name })
 }
 
 // Of returns the catalog with which an experiment was read; one that was read with none has that of [Default].
@@ -192,10 +192,10 @@ func (c *Catalog) Preset(env, agent string) configs.Preset {
 	return e.Presets[agent]
 }
 
-// Baselines implements [configs.Presetter].
-func (c *Catalog) Baselines(env string) string {
+// DefaultBaselines implements [configs.Presetter].
+func (c *Catalog) DefaultBaselines(env string) string {
 	e, _ := c.Env(env)
-	return e.Baselines
+	return e.DefaultBaselines
 }
 
 // AgentConfig implements [configs.Catalog].
@@ -207,9 +207,9 @@ func (c *Catalog) AgentConfig(name string) (any, error) {
 	return l.Config(), nil
 }
 
-// RivalConfig implements [configs.Catalog].
-func (c *Catalog) RivalConfig(name string) (any, error) {
-	r, err := c.Rival(name)
+// BaselineConfig implements [configs.Catalog].
+func (c *Catalog) BaselineConfig(name string) (any, error) {
+	r, err := c.Baseline(name)
 	if err != nil {
 		return nil, err
 	}
@@ -270,14 +270,14 @@ func (c *Catalog) Check() error {
 		row("learner", l.Name, l.Doc, rowName.MatchString(l.Name), "climb, of a-z, 0-9, - and _", l.Config,
 			l.New != nil && l.Open != nil, "DefineLearner")
 	}
-	for _, r := range c.Rivals {
-		if !row("rival", r.Name, r.Doc, rowName.MatchString(r.Name), "thermostat, of a-z, 0-9, - and _", r.Config,
+	for _, r := range c.Baselines {
+		if !row("baseline", r.Name, r.Doc, rowName.MatchString(r.Name), "thermostat, of a-z, 0-9, - and _", r.Config,
 			r.New != nil, "DefinePolicy, DefineTuner or DefinePlanner") {
 			continue
 		}
 		for _, id := range r.Envs {
 			if _, err := c.Env(id); err != nil {
-				add("rival %q: Envs: %w", r.Name, err)
+				add("baseline %q: Envs: %w", r.Name, err)
 			}
 		}
 	}
@@ -297,7 +297,7 @@ func checkConfig(config any) error {
 }
 
 // NewEnv builds the environment of an id from a configuration of its type. Where the configuration names a policy that
-// acts inside the environment (the scheduler of stoker/Pricing-v1), NewEnv looks it up among the rivals: environments
+// acts inside the environment (the scheduler of stoker/Pricing-v1), NewEnv looks it up among the baselines: environments
 // know no policies.
 func (c *Catalog) NewEnv(id string, config any, w workload.Config) (envs.Env, error) {
 	e, err := c.Env(id)
@@ -312,7 +312,7 @@ func (c *Catalog) NewEnv(id string, config any, w workload.Config) (envs.Env, er
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
-	r, err := find("scheduler", p.Scheduler, c.schedulers(), func(r Rival) string { return r.Name })
+	r, err := find("scheduler", p.Scheduler, c.schedulers(), func(r Baseline) string { return r.Name })
 	if err != nil {
 		return nil, fmt.Errorf("%s: scheduler: %w", id, err)
 	}
@@ -326,9 +326,9 @@ func (c *Catalog) NewEnv(id string, config any, w workload.Config) (envs.Env, er
 	return env, nil
 }
 
-// schedulers are the rivals that can act inside stoker/Pricing-v1.
-func (c *Catalog) schedulers() []Rival {
-	return slices.DeleteFunc(slices.Clone(c.Rivals), func(r Rival) bool {
+// schedulers are the baselines that can act inside stoker/Pricing-v1.
+func (c *Catalog) schedulers() []Baseline {
+	return slices.DeleteFunc(slices.Clone(c.Baselines), func(r Baseline) bool {
 		return !slices.Contains(r.Envs, pricing.SlotsID)
 	})
 }

@@ -11,11 +11,11 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	good := Default()
-	env, learner, rival := good.Envs[0], good.Learners[0], good.Rivals[0]
+	env, learner, baseline := good.Envs[0], good.Learners[0], good.Baselines[0]
 	for want, spoil := range map[string]func(c *Catalog){
 		`two environments are called "` + env.ID + `"`: func(c *Catalog) { c.Envs = append(c.Envs, env) },
 		`two learners are called "` + learner.Name:     func(c *Catalog) { c.Learners = append(c.Learners, learner) },
-		`two rivals are called "` + rival.Name:         func(c *Catalog) { c.Rivals = append(c.Rivals, rival) },
+		`two baselines are called "` + baseline.Name:   func(c *Catalog) { c.Baselines = append(c.Baselines, baseline) },
 		`environment "Room": want a name such as mine/Room-v1`: func(c *Catalog) {
 			c.Envs = append(c.Envs, env)
 			c.Envs[len(c.Envs)-1].ID = "Room"
@@ -26,9 +26,9 @@ func TestCheck(t *testing.T) {
 			c.Learners = append(c.Learners, Learner{Name: "mine", Doc: "it learns"})
 		},
 		`its Config returns a int, want a pointer to a struct`: func(c *Catalog) {
-			c.Rivals[0].Config = func() any { return 3 }
+			c.Baselines[0].Config = func() any { return 3 }
 		},
-		`Envs: no environment "mine/Room-v1"`: func(c *Catalog) { c.Rivals[0].Envs = []string{"mine/Room-v1"} },
+		`Envs: no environment "mine/Room-v1"`: func(c *Catalog) { c.Baselines[0].Envs = []string{"mine/Room-v1"} },
 	} {
 		c := Default()
 		spoil(c)

@@ -52,7 +52,7 @@ func TestSchedulersByName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Default().Rival(name)
+			r, err := Default().Baseline(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,9 +131,9 @@ func TestNewEnv(t *testing.T) {
 	}
 }
 
-// The pricer plays an evaluation's episode as a rival, above each of the schedulers, and moves.
+// The pricer plays an evaluation's episode as a baseline, above each of the schedulers, and moves.
 func TestPBAIsARival(t *testing.T) {
-	r, err := Default().Rival("pba")
+	r, err := Default().Baseline("pba")
 	if err != nil {
 		t.Fatal(err)
 	}

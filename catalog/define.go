@@ -61,22 +61,22 @@ func DefineLearner[C any, L agents.Learner, P agents.Policy](row Learner, config
 
 // DefinePolicy completes row, which has Name, Doc, Page and Envs, with a configuration's type C and the constructor
 // that takes it. Kind is [Heuristic] where row does not say it.
-func DefinePolicy[C any, P envs.Policy](row Rival, config func() C, build func(C, envs.Env) (P, error)) Rival {
+func DefinePolicy[C any, P envs.Policy](row Baseline, config func() C, build func(C, envs.Env) (P, error)) Baseline {
 	return define(row, config, build, func(p P) rollout.Actor { return rollout.Actor{Policy: p} })
 }
 
 // DefineTuner is DefinePolicy for a tuner, which proposes actions and is told what came of them.
-func DefineTuner[C any, T envs.Tuner](row Rival, config func() C, build func(C, envs.Env) (T, error)) Rival {
+func DefineTuner[C any, T envs.Tuner](row Baseline, config func() C, build func(C, envs.Env) (T, error)) Baseline {
 	return define(row, config, build, func(t T) rollout.Actor { return rollout.Actor{Tuner: t} })
 }
 
 // DefinePlanner is DefinePolicy for a planner, which is shown the environment itself.
-func DefinePlanner[C any, P envs.Planner](row Rival, config func() C, build func(C, envs.Env) (P, error)) Rival {
+func DefinePlanner[C any, P envs.Planner](row Baseline, config func() C, build func(C, envs.Env) (P, error)) Baseline {
 	return define(row, config, build, func(p P) rollout.Actor { return rollout.Actor{Planner: p} })
 }
 
-func define[C, P any](row Rival, config func() C, build func(C, envs.Env) (P, error),
-	actor func(P) rollout.Actor) Rival {
+func define[C, P any](row Baseline, config func() C, build func(C, envs.Env) (P, error),
+	actor func(P) rollout.Actor) Baseline {
 	if row.Kind == "" {
 		row.Kind = Heuristic
 	}
@@ -95,8 +95,8 @@ func define[C, P any](row Rival, config func() C, build func(C, envs.Env) (P, er
 	return row
 }
 
-// Searched completes a rival with what stoker search varies.
-func Searched[C any](row Rival, space func(C, envs.Env) (*crossentropy.Space, error)) Rival {
+// Searched completes a baseline with what stoker search varies.
+func Searched[C any](row Baseline, space func(C, envs.Env) (*crossentropy.Space, error)) Baseline {
 	row.Space = func(config any, env envs.Env) (*crossentropy.Space, error) {
 		c, err := as[C](row.Name, config)
 		if err != nil {

@@ -28,7 +28,7 @@ const EachFlatID = "stoker/VariantsEachFlat-v1"
 func environments() []Env {
 	return []Env{
 		DefineEnv(Env{
-			Presets: sizingPresets, Service: sizingService, Baselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
+			Presets: sizingPresets, Service: sizingService, DefaultBaselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
 			ID: sizing.ID, Page: "docs/sizing.md",
 			Doc: "size the functions of a workflow, window by window (FaaSConf)",
 			// A load that the services can bear: safe exploration needs windows that keep the QoS.
@@ -44,7 +44,7 @@ func environments() []Env {
 			},
 		}, sizing.Default, sizing.Open),
 		DefineEnv(Env{
-			Presets: sizingPresets, Service: sizingService, Baselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
+			Presets: sizingPresets, Service: sizingService, DefaultBaselines: "[fixed, autoscaler, {name: autoscaler, cpu: 0.4}]",
 			ID: sizing.CountedID, Page: "docs/sizing.md",
 			Doc:   "size the functions of a workflow where every refusal counts (FaaSConf)",
 			Short: "env: {id: stoker/Sizing-v3, windows: 3}\nworkload: {factor: 0.05}",
@@ -58,7 +58,7 @@ func environments() []Env {
 			},
 		}, sizing.DefaultCounted, sizing.OpenCounted),
 		DefineEnv(Env{
-			Presets: pricingPresets, Baselines: "[spss, random]",
+			Presets: pricingPresets, DefaultBaselines: "[spss, random]",
 			ID: pricing.ID, Page: "docs/pricing.md",
 			Doc:   "price service tiers and keep vGPUs alive for them, window by window (HOPS)",
 			Short: "env: {id: stoker/Pricing-v1, windows: 3, slots: 4, demand: {source: generated}}",
@@ -69,7 +69,7 @@ func environments() []Env {
 			},
 		}, pricing.Default, newPricing),
 		DefineEnv(Env{
-			Presets: slotsPresets, Baselines: "[arms, random]",
+			Presets: slotsPresets, DefaultBaselines: "[arms, random]",
 			ID: pricing.SlotsID, Page: "docs/pricing.md",
 			Doc: "deploy functions on vGPUs, slot by slot, under given prices (HOPS)",
 			Golden: []Golden{
@@ -79,7 +79,7 @@ func environments() []Env {
 			},
 		}, pricing.Default, newSlots),
 		DefineEnv(Env{
-			Presets: deeprmPresets, Baselines: "[sjf, tetris-star, packer, fcfs, random]",
+			Presets: deeprmPresets, DefaultBaselines: "[sjf, tetris-star, packer, fcfs, random]",
 			ID: deeprm.ID, Doc: "start waiting jobs on a cluster of several resources (DeepRM)", Page: "docs/deeprm.md",
 			Golden: []Golden{
 				{File: "envs/deeprm/testdata/deeprm.golden"},
@@ -88,7 +88,7 @@ func environments() []Env {
 			},
 		}, deeprm.Default, alone(deeprm.New)),
 		DefineEnv(Env{
-			Presets: placementPresets, Baselines: "[fcfs-nodes, sjf-nodes, packer-nodes, tetris, random-nodes]",
+			Presets: placementPresets, DefaultBaselines: "[fcfs-nodes, sjf-nodes, packer-nodes, tetris, random-nodes]",
 			ID: placement.ID, Page: "docs/placement.md",
 			Doc:   "start invocations on a cluster of unlike nodes, with how much and where, and see a graph",
 			Short: "env: {id: stoker/Placement-v2, seconds: 1, load: 1.5, window: 3, running: 2, hold: false}",
@@ -98,14 +98,14 @@ func environments() []Env {
 			},
 		}, placement.Default, placement.New),
 		DefineEnv(Env{
-			Presets: flatPresets, Baselines: "[random]",
+			Presets: flatPresets, DefaultBaselines: "[random]",
 			ID: FlatID, Page: "docs/placement.md",
 			Doc: "the cluster of unlike nodes seen as a vector and decided by one choice, for learners that know no graphs",
 			Golden: []Golden{{"envs/placement/testdata/placement-flat.golden", []string{
 				"env.window=8", "env.running=8", "env.hold=false", "env.load=1.5"}}},
 		}, placement.Default, newFlat),
 		DefineEnv(Env{
-			Presets: variantsPresets, Baselines: "[prcp, bcr-max, bcr-slope, random]",
+			Presets: variantsPresets, DefaultBaselines: "[prcp, bcr-max, bcr-slope, random]",
 			ID: variants.ID, Page: "docs/variants.md",
 			Doc:   "choose model variant and memory of all functions of a workflow at once, an agent for each (OptiServe)",
 			Short: "env: {id: stoker/Variants-v1, apps: 2, functions: [3, 4]}",
@@ -115,7 +115,7 @@ func environments() []Env {
 			},
 		}, variants.DefaultEnv, application(variants.New)),
 		DefineEnv(Env{
-			Presets: eachPresets, Baselines: "[prcp, bcr-max, bcr-slope, random]",
+			Presets: eachPresets, DefaultBaselines: "[prcp, bcr-max, bcr-slope, random]",
 			ID: variants.EachID, Page: "docs/variants.md",
 			Doc:   "choose model variant and memory of one function of a workflow after the other, and see a graph (OptiServe)",
 			Short: "env: {id: stoker/VariantsEach-v1, apps: 2, functions: [5, 6]}",
@@ -125,13 +125,13 @@ func environments() []Env {
 			},
 		}, variants.DefaultEnv, application(variants.NewEach)),
 		DefineEnv(Env{
-			Presets: eachFlatPresets, Baselines: "[prcp, bcr-max, bcr-slope, random]",
+			Presets: eachFlatPresets, DefaultBaselines: "[prcp, bcr-max, bcr-slope, random]",
 			ID: EachFlatID, Page: "docs/variants.md",
 			Doc:    "the same seen as a vector, for learners that know no graphs",
 			Golden: []Golden{{"envs/variants/testdata/each-flat.golden", []string{"env.apps=20", "env.functions=[5, 9]"}}},
 		}, variants.DefaultEnv, application(newEachFlat)),
 		DefineEnv(Env{
-			Presets: stepsPresets, Baselines: "[stepconf, steps-lookahead, random]",
+			Presets: stepsPresets, DefaultBaselines: "[stepconf, steps-lookahead, random]",
 			ID: steps.ID, Page: "docs/steps.md",
 			Doc:   "choose memory, instances and processes of one step of a running workflow after the other, and see a graph (StepConf)",
 			Short: "env: {id: stoker/Steps-v1, apps: 2, steps: [3, 4]}",
@@ -144,7 +144,7 @@ func environments() []Env {
 			},
 		}, steps.DefaultEnv, workflow(steps.New)),
 		DefineEnv(Env{
-			Presets: stepsFlatPresets, Baselines: "[stepconf, steps-lookahead, random]",
+			Presets: stepsFlatPresets, DefaultBaselines: "[stepconf, steps-lookahead, random]",
 			ID: steps.FlatID, Page: "docs/steps.md",
 			Doc:    "the same for learners that know no graphs: how long the step may take",
 			Short:  "env: {id: stoker/StepsFlat-v1, apps: 2, steps: [3, 4]}",

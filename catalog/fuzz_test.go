@@ -134,7 +134,7 @@ func FuzzVector(f *testing.F) {
 	for i, e := range all {
 		var err error
 		build := func() (envs.Env, error) { return e.New(e.Config(), shortLoad()) }
-		made[i], err = envs.NewVector(build, envs.VectorOptions{Copies: 2, Seed: 3})
+		made[i], err = envs.NewVector(build, envs.VectorOptions{NumEnvs: 2, Seed: 3})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func FuzzVector(f *testing.F) {
 // sample draws an action for every copy.
 func sample(v *envs.Vector, s *envs.ActionSampler) error {
 	stream := rng.NewStream(1, "fuzz")
-	for c := range v.Copies() {
+	for c := range v.NumEnvs() {
 		if err := s.Sample(stream, v.Obs.Env(c), v.Act.Env(c)); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ const page = "docs/catalog.md"
 func pageText(c *Catalog) []byte {
 	var b bytes.Buffer
 	link := func(p string) string { return fmt.Sprintf("[%s](%s)", path.Base(p), strings.TrimPrefix(p, "docs/")) }
-	b.WriteString("# What there is\n\nEvery environment, learner and rival of `stoker envs` and `stoker agents`. [extending.md](extending.md) " +
+	b.WriteString("# What there is\n\nEvery environment, learner and baseline of `stoker envs` and `stoker agents`. [extending.md](extending.md) " +
 		"says how to add one.\nThis page is made from the table: `go test ./catalog -run Page -update`.\n")
 	b.WriteString("\n## Environments\n\n| id | what is decided |\n|---|---|\n")
 	for _, e := range c.Envs {
@@ -27,10 +27,10 @@ func pageText(c *Catalog) []byte {
 	for _, l := range c.Learners {
 		fmt.Fprintf(&b, "| [`%s`](%s) | %s |\n", l.Name, strings.TrimPrefix(l.Page, "docs/"), l.Doc)
 	}
-	b.WriteString("\n## Rivals\n\nPolicies to compare with. A heuristic sees what a learner sees; an oracle knows more.\n")
+	b.WriteString("\n## Baselines\n\nPolicies to compare with. A heuristic sees what a learner sees; an oracle knows more.\n")
 	group := ""
 	var first []string // environments of the group's first row
-	for _, r := range c.Rivals {
+	for _, r := range c.Baselines {
 		if r.Page != group {
 			group, first = r.Page, r.Envs
 			in := "all environments"
@@ -95,7 +95,7 @@ func TestRows(t *testing.T) {
 	for _, l := range c.Learners {
 		check(l.Name, l.Doc, l.Page)
 	}
-	for _, r := range c.Rivals {
+	for _, r := range c.Baselines {
 		check(r.Name, r.Doc, r.Page)
 		for _, id := range r.Envs {
 			if _, err := c.Env(id); err != nil {

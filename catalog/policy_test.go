@@ -12,11 +12,11 @@ import (
 	"github.com/stoker-rl/stoker/policy"
 )
 
-// What can act in a policy's place is a rival of the catalog, for the same environments.
-func TestFallbacksAreRivals(t *testing.T) {
+// What can act in a policy's place is a baseline of the catalog, for the same environments.
+func TestFallbacksAreBaselines(t *testing.T) {
 	c := catalog.Default()
 	for _, f := range policy.Fallbacks() {
-		r, err := c.Rival(f.Name)
+		r, err := c.Baseline(f.Name)
 		if err != nil || r.Kind != catalog.Heuristic || !slices.Equal(r.Envs, f.Envs) {
 			t.Errorf("fallback %s for %v: the catalog has a %s for %v, %v", f.Name, f.Envs, r.Kind, r.Envs, err)
 		}

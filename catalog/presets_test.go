@@ -62,8 +62,8 @@ func TestPresetsAreRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range x.Eval.Rivals {
-				row, err := all.Rival(r.Name)
+			for _, r := range x.Eval.Baselines {
+				row, err := all.Baseline(r.Name)
 				if err != nil || !row.In(e.ID) || row.Kind == Oracle {
 					t.Errorf("%s: baseline %s: %v, made for %v, %s", e.ID, r.Name, err, row.Envs, row.Kind)
 				}
@@ -85,8 +85,8 @@ func TestTheFileGoesOverPresets(t *testing.T) {
 	const text = "name: p\nenv: stoker/Sizing-v3\nagent: {name: ppo, entropy: 0.02}\n"
 	for _, c := range []struct{ more, want string }{
 		{"", "gamma: 0.5\nlog_std: -1\nentropy: 0.02\nnormalize_observation:\nclip: 10\nautoscaler"},
-		{"wrappers: {normalize_observation: {clip: 0}}\neval: {rivals: []}\n", "gamma: 0.5\nclip: 0\nrivals: []"},
-		{"wrappers: {normalize_observation: {}}\neval: {rivals: [random]}\n", "clip: 10\nname: random"},
+		{"wrappers: {normalize_observation: {clip: 0}}\neval: {baselines: []}\n", "gamma: 0.5\nclip: 0\nbaselines: []"},
+		{"wrappers: {normalize_observation: {}}\neval: {baselines: [random]}\n", "clip: 10\nname: random"},
 	} {
 		x, err := configs.Parse("test", []byte(text+c.more), nil, Default())
 		if err != nil {

@@ -26,7 +26,7 @@ func TestEveryPolicyServes(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", l.Name, form.Name, e.ID), func(t *testing.T) {
-					text := fmt.Sprintf("name: short\n%s\nagent: {name: %s, %s, %s}\ntrain: {steps: 8, copies: 2}\n", e.Short, l.Name,
+					text := fmt.Sprintf("name: short\n%s\nagent: {name: %s, %s, %s}\ntrain: {steps: 8, envs: 2}\n", e.Short, l.Name,
 						form.Keys, l.Brief)
 					x, err := configs.Parse("test", []byte(text), nil, names)
 					if err != nil {
@@ -43,13 +43,13 @@ func TestEveryPolicyServes(t *testing.T) {
 func serves(t *testing.T, names *catalog.Catalog, l catalog.Learner, x *configs.Experiment) {
 	t.Helper()
 	make1 := func() (envs.Env, error) { return names.NewEnv(x.Env.Name, x.Env.Config, x.Workload) }
-	v, err := envs.NewVector(make1, envs.VectorOptions{Copies: 2, Seed: 1, Workers: 1})
+	v, err := envs.NewVector(make1, envs.VectorOptions{NumEnvs: 2, Seed: 1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
 	engine := native.New(native.Options{Threads: 1})
-	learner, err := l.New(x.Agent.Config, agents.Context{Spec: v.Spec(), Copies: 2, Train: engine, Act: engine, Seed: 1,
+	learner, err := l.New(x.Agent.Config, agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: engine, Act: engine, Seed: 1,
 		Steps: 8, NewEnv: make1, Teacher: func(string) (agents.Teacher, error) { return idle{}, nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	for _, e := range all {
 		run := func(workers int) uint64 {
 			v, err := envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), sizing.DefaultWorkload()) },
-				envs.VectorOptions{Copies: copies, Seed: 11, Workers: workers})
+				envs.VectorOptions{NumEnvs: copies, Seed: 11, Workers: workers})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/stoker-rl/stoker/configs"
 )
 
 // command is one of stoker's: what it takes and what it does. All else is done for all commands in one way: parsing,
@@ -64,6 +66,8 @@ func (f flag) by(complete completion) flag {
 
 // was has the names that flags had before, by command, and what each is called now. Both are taken.
 var was = map[string]map[string]string{
+	"frontier":      {"rival": "baseline"},
+	"power":         {"rivals": "baselines"},
 	"profile check": {"functions": "profiles"},
 	"zoo card":      {"to": "out"},
 }
@@ -79,6 +83,23 @@ type call struct {
 	folder    string    // of --out
 	out, errs io.Writer // standard output whether with --json or not, and standard error
 	wrote     []string  // files below the folder, which are named after the text
+}
+
+// experiment reads a configuration.
+func (c *call) experiment(path string, sets []string) (*configs.Experiment, error) {
+	x, err := configs.Load(path, sets, c.Catalog)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	c.renamed(x)
+	return x, nil
+}
+
+// renamed says which keys of a configuration are called otherwise now.
+func (c *call) renamed(x *configs.Experiment) {
+	for _, line := range x.Renamed {
+		fmt.Fprintf(c.errs, "warning: %s\n", line)
+	}
 }
 
 // given reports whether a flag is on the command line.

@@ -69,9 +69,9 @@ var configurations = among(orFiles, func(*call) []string {
 	return out
 })
 
-// rivals lists those of an environment, or all, with what each does.
-func (c *call) rivals(env string) (out []string) {
-	for _, r := range c.Catalog.Rivals {
+// baselines lists those of an environment, or all, with what each does.
+func (c *call) baselines(env string) (out []string) {
+	for _, r := range c.Catalog.Baselines {
 		if env == "" || r.In(env) {
 			out = append(out, r.Name+"\t"+r.Doc)
 		}

@@ -9,7 +9,7 @@ import (
 func TestCompleteSets(t *testing.T) {
 	for _, c := range []struct{ prefix, want string }{
 		{"agent.gamma", "agent.gamma=\t0.5 (0 to 1)\n"},
-		{"train.cop", "train.copies=\t"},
+		{"train.env", "train.envs=\t"},
 		{"env.init", "env.initial=\t(0 to 1)\n"},
 		{"agent.mix=", "agent.mix=attention\nagent.mix=mean\nagent.mix=joint\nagent.mix=single\nagent.mix=none\n"},
 		{"eval.split=", "eval.split=test\neval.split=train\neval.split=all\n"},

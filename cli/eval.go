@@ -37,7 +37,7 @@ func evalCommand() *command {
 			option(&f.force, "force", "replace an evaluation with other settings in that folder, and say what it was"),
 			option(&f.noFrontier, "no-frontier", "leave out the frontiers of policies with a dial, and their episodes"),
 		},
-		complete: among(orFiles, func(c *call) []string { return c.rivals("") }),
+		complete: among(orFiles, func(c *call) []string { return c.baselines("") }),
 		run:      f.run,
 	}
 }
@@ -59,6 +59,9 @@ func (f *evalFlags) run(c *call) (any, error) {
 		return nil, usage("%w", err)
 	}
 	x := choice.Experiment
+	if f.config != "" {
+		c.renamed(x)
+	}
 	out := c.folder
 	if out == "" {
 		if len(choice.Runs) == 0 {

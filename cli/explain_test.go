@@ -61,7 +61,7 @@ func TestExplainForms(t *testing.T) {
 	for _, config := range []string{"faasconf/firm", "faasconf/simppo", "sizing/faasconf"} {
 		runs := t.TempDir()
 		if code, _, errs := stoker("train", config, "--runs", runs, "--name", "a", "--set", "train.steps=300", "--set",
-			"train.evaluate.every=0", "--set", "train.copies=2"); code != exitDone {
+			"train.evaluate.every=0", "--set", "train.envs=2"); code != exitDone {
 			t.Fatalf("%s: exit %d: %s", config, code, errs)
 		}
 		code, out, errs := stoker("explain", filepath.Join(runs, "a"), "--seeds", "1-2", "--states", "6", "--steps", "64",
@@ -80,7 +80,7 @@ func TestExplainForms(t *testing.T) {
 func TestExplainAttention(t *testing.T) {
 	runs := t.TempDir()
 	if code, _, errs := stoker("train", "sizing/faasconf-attmf", "--runs", runs, "--name", "a", "--set", "train.steps=240",
-		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "agent.batch=64", "--set", "agent.replay=2000", "--set", "train.copies=2"); code != exitDone {
+		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "agent.batch=64", "--set", "agent.replay=2000", "--set", "train.envs=2"); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	run := filepath.Join(runs, "a")

@@ -53,7 +53,7 @@ agent: {name: maddpg, mix: single, hidden: [4], batch: 4, replay: 300, random_st
 	return path
 }
 
-const brief = "train: {steps: 40, copies: 2, log_every: 10, evaluate: {every: 20, episodes: 1}, checkpoint: {every: " +
+const brief = "train: {steps: 40, envs: 2, log_every: 10, evaluate: {every: 20, episodes: 1}, checkpoint: {every: " +
 	"20}}\neval: {seeds: 1-3, resamples: 100}\n"
 
 // trained is the folder of a finished run.

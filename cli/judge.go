@@ -27,9 +27,9 @@ func frontierCommand() *command {
 		json: "print frontier.json", out: "folder for the result", noOut: "a folder for the result",
 		flags: []flag{
 			option(&q.Dial, "dial", "values of env.reward.dial under which learned policies play, as in 0.5,1,2,4"),
-			option(repeated{&q.Rivals}, "rival",
-				"a rival, or a key of it and values, as in autoscaler.cpu=0.3,0.5 (repeatable)").
-				by(among(goesOn, func(c *call) []string { return c.rivals("") })),
+			option(repeated{&q.Baselines}, "baseline",
+				"a baseline, or a key of it and values, as in autoscaler.cpu=0.3,0.5 (repeatable)").
+				by(among(goesOn, func(c *call) []string { return c.baselines("") })),
 			option(&q.Levels, "levels", "shares of violated windows at which prices are compared"),
 			option(&q.Config, "config",
 				"configuration of environment and workload (default: that of the first checkpoint)"),
@@ -167,7 +167,7 @@ func draw(c *call, p eval.RunPlot) (*eval.Plotted, error) {
 
 func powerCommand() *command {
 	p := eval.PowerPlan{Effects: []float64{0.2, 0.5, 0.8, 1, 1.5, 2}, Workloads: []int{10, 20, 50, 100}, Training: []int{1},
-		SeedDeviation: 1, Rivals: 4, Trials: 400}
+		SeedDeviation: 1, Baselines: 4, Trials: 400}
 	return &command{
 		name: "power", takes: "[EVALUATION]", args: arguments{most: 1},
 		json: "print as JSON",
@@ -176,7 +176,7 @@ func powerCommand() *command {
 			option(wholes(&p.Workloads), "workloads", "numbers of workload seeds"),
 			option(wholes(&p.Training), "training", "numbers of training seeds"),
 			option(&p.SeedDeviation, "seed-deviation", "deviation between training seeds over that between workloads"),
-			option(whole(&p.Rivals, 1), "rivals", "policies compared with, over which p is corrected"),
+			option(whole(&p.Baselines, 1), "baselines", "policies compared with, over which p is corrected"),
 			option(&p.Metrics, "metric", "metrics of the evaluation (default: all)"),
 			option(whole(&p.Trials, 100), "trials", "simulated evaluations for each number"),
 		},
@@ -185,7 +185,7 @@ func powerCommand() *command {
 			var err error
 			if len(c.args) == 1 {
 				why := "is for a table without an evaluation; " + c.args[0] + " has its own"
-				if err := c.without(why, "effect", "seed-deviation", "rivals"); err != nil {
+				if err := c.without(why, "effect", "seed-deviation", "baselines"); err != nil {
 					return nil, err
 				}
 				rows, err = eval.PowerOf(c.args[0], p)

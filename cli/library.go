@@ -44,7 +44,7 @@ func libraryCommand() *command {
 			option(whole(&f.rows, 1), "rows", "number of windows"),
 			option(&f.seed, "seed", "seed of all draws"),
 			option(&f.clip, "clip", "least and greatest value of every component of a configuration"),
-			option(&f.policy, "policy", "run a policy's configurations: a run, a checkpoint, zoo:NAME or a rival's name"),
+			option(&f.policy, "policy", "run a policy's configurations: a run, a checkpoint, zoo:NAME or a baseline's name"),
 			option(&f.noise, "noise", "with --policy: standard deviation of normal noise on its configurations"),
 			option(&f.split, "split", "part of a trace: train, test or all", "train", "test", "all"),
 			workers(&f.workers),
@@ -83,7 +83,7 @@ func environmentOf(c *call, id string, sets []string) (*configs.Experiment, erro
 	case len(c.args) == 1 && id != "":
 		return nil, usage("%s and --env are both given, want one of them", c.args[0])
 	case len(c.args) == 1:
-		x, err = configs.Load(c.args[0], sets, c.Catalog)
+		return c.experiment(c.args[0], sets)
 	case id == "":
 		return nil, usage("the environment is missing: name a CONFIG, or --env %s", sizing.CountedID)
 	default:

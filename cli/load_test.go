@@ -17,8 +17,8 @@ func sizingConfig(t *testing.T) string {
 env: {id: stoker/Sizing-v2, windows: 3}
 workload: {factor: 0.3}
 agent: {name: maddpg, mix: mean, hidden: [4], batch: 4, replay: 300, random_steps: 4, learning_starts: 4}
-train: {steps: 24, copies: 2, log_every: 12, evaluate: {every: 0}}
-eval: {seeds: 1-2, resamples: 100, metrics: [price, violated], rivals: [fixed, oracle]}
+train: {steps: 24, envs: 2, log_every: 12, evaluate: {every: 0}}
+eval: {seeds: 1-2, resamples: 100, metrics: [price, violated], baselines: [fixed, oracle]}
 `
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func agentsCommand() *command {
 			for _, a := range c.Catalog.Learners {
 				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc, a.Page})
 			}
-			for _, r := range c.Catalog.Rivals {
+			for _, r := range c.Catalog.Baselines {
 				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc, r.Page})
 			}
 			t := tabwriter.NewWriter(c, 0, 0, 2, ' ', 0)

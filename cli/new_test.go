@@ -16,7 +16,7 @@ func TestNewTrains(t *testing.T) {
 			t.Fatalf("exit %d: %s%s", code, out, errs)
 		}
 		code, out, errs := stoker("train", path+".yaml", "--runs", dir, "--name", problem, "--set", "train.steps=64",
-			"--set", "train.copies=2", "--set", "train.evaluate={every: 64, episodes: 1}")
+			"--set", "train.envs=2", "--set", "train.evaluate={every: 64, episodes: 1}")
 		if code != exitDone {
 			t.Fatalf("%s: exit %d: %s", problem, code, errs)
 		}
@@ -25,7 +25,7 @@ func TestNewTrains(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		contains(t, problem, string(text), "<-", "name: my-"+problem, "rivals: [")
+		contains(t, problem, string(text), "<-", "name: my-"+problem, "baselines: [")
 		if err := os.WriteFile(path+".yaml", []byte("mine"), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestNewTakesInMeasurements(t *testing.T) {
 		"{function: a, work: 0.1, parallel: 1, overhead: 0, crowding: 0, cv: 0, idle: 30}", `functions: {names: ["a"]}`,
 		"factor: 1 ")
 	code, out, errs = stoker("train", shop+".yaml", "--runs", dir, "--name", "shop", "--set", "train.steps=16", "--set",
-		"train.copies=2", "--set", "train.evaluate.every=0", "--set", "env.windows=4")
+		"train.envs=2", "--set", "train.evaluate.every=0", "--set", "env.windows=4")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
@@ -126,7 +126,7 @@ env:
   baselines: [1, 1]
   demand: {source: generated}
 agent: ppo
-train: {steps: 8, copies: 1, evaluate: {every: 0}}
+train: {steps: 8, envs: 1, evaluate: {every: 0}}
 `
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ train: {steps: 8, copies: 1, evaluate: {every: 0}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, "rivals", string(resolved), "rivals:\n  - name: random")
+	contains(t, "baselines", string(resolved), "baselines:\n  - name: random")
 
 	// So it is for the arms of a sweep, whose folder can then be evaluated.
 	arms := []string{"sweep", path, "--runs", runs, "--name", "arms", "--grid", "agent.gamma=0,0.9"}

@@ -44,11 +44,11 @@ func TestPlot(t *testing.T) {
 			evaluation + " is an evaluation: draw its figures alone"},
 		{[]string{"plot", evaluation, "--smooth", "0.5"}, "--smooth is for runs"},
 		{[]string{"power", runs}, "is not an evaluation"},
-		{[]string{"power", evaluation, "--rivals", "2"}, "--rivals is for a table without an evaluation"},
+		{[]string{"power", evaluation, "--baselines", "2"}, "--baselines is for a table without an evaluation"},
 		{[]string{"power", evaluation, "--metric", "price"}, `metric "price" is not among those of`},
 		{[]string{"power", "--metric", "price"}, "--metric is one of an evaluation"},
 		{[]string{"power", "--trials", "1"}, `--trials is "1", want a whole number of at least 100`},
-		{[]string{"power", "--rivals", "0"}, `--rivals is "0", want a whole number of at least 1`},
+		{[]string{"power", "--baselines", "0"}, `--baselines is "0", want a whole number of at least 1`},
 		{[]string{"power", "--workloads", "0"}, `--workloads is "0", want whole numbers of at least 1`},
 	} {
 		if code, _, errs := stoker(c.args...); code != exitUsage || !strings.Contains(errs, c.want) {
@@ -66,7 +66,7 @@ func TestPlot(t *testing.T) {
 
 // Power rises with the difference and with seeds; JSON has every number.
 func TestPower(t *testing.T) {
-	code, out, errs := stoker("power", "--effect", "0,1", "--workloads", "10,40", "--rivals", "1", "--json")
+	code, out, errs := stoker("power", "--effect", "0,1", "--workloads", "10,40", "--baselines", "1", "--json")
 	if code != exitDone {
 		t.Fatal(errs)
 	}

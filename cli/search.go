@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval/fit"
 	"github.com/stoker-rl/stoker/eval/search"
@@ -26,9 +25,9 @@ type searchFlags struct {
 func searchCommand() *command {
 	f := &searchFlags{Options: fit.DefaultOptions()}
 	return &command{
-		name: "search", takes: "RIVAL CONFIG", args: arguments{2, 2, "RIVAL CONFIG"},
+		name: "search", takes: "BASELINE CONFIG", args: arguments{2, 2, "BASELINE CONFIG"},
 		stop: "stopping, nothing is written",
-		json: "print the file's content as JSON", out: "file to write (default: RIVAL.json)",
+		json: "print the file's content as JSON", out: "file to write (default: BASELINE.json)",
 		flags: []flag{
 			option(whole(&f.Evaluations, 1), "evaluations", "episodes to play in all"),
 			option(whole(&f.Population, 4), "population", "candidates in a generation"),
@@ -50,10 +49,10 @@ func searchCommand() *command {
 }
 
 func (f *searchFlags) run(c *call) (any, error) {
-	rival, config, out := c.args[0], c.args[1], c.folder
-	x, err := configs.Load(config, f.sets, c.Catalog)
+	baseline, config, out := c.args[0], c.args[1], c.folder
+	x, err := c.experiment(config, f.sets)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, err
 	}
 	if f.minutes < 0 {
 		return nil, usage("--minutes is %g, want more than 0", f.minutes)
@@ -61,13 +60,13 @@ func (f *searchFlags) run(c *call) (any, error) {
 	f.Limit = time.Duration(f.minutes * float64(time.Minute))
 	f.Workers = perCore(f.Workers)
 	if out == "" {
-		out = rival + ".json"
+		out = baseline + ".json"
 	}
 	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() { // before the work, not after it
 		return nil, usage("--out: %s is no folder", filepath.Dir(out))
 	}
 	f.Progress = c.generations()
-	r, err := fit.Run(c.ctx, x, rival, f.Options)
+	r, err := fit.Run(c.ctx, x, baseline, f.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (f *searchFlags) run(c *call) (any, error) {
 	if err := os.WriteFile(out, append(text, '\n'), 0o666); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	fmt.Fprintf(c, "%s: %d numbers, %d episodes; measured on workload seeds %s of the training part:\n\n", rival,
+	fmt.Fprintf(c, "%s: %d numbers, %d episodes; measured on workload seeds %s of the training part:\n\n", baseline,
 		r.Found.Numbers, r.Found.Evaluations, r.Found.Seeds)
 	fmt.Fprintf(c, "%-14s %12s %12s\n", "", "before", "found")
 	for _, m := range []string{"return", "price", "violated"} {
@@ -87,8 +86,8 @@ func (f *searchFlags) run(c *call) (any, error) {
 			fmt.Fprintf(c, "%-14s %12.4g %12.4g\n", m, r.Found.Before[m], after)
 		}
 	}
-	fmt.Fprintf(c, "\nwrote %s\ncompare it: stoker eval %s --config %s --out compare/", out, rival, quote(config))
-	for _, set := range append(f.sets, fmt.Sprintf("eval.rivals=[{name: %s, file: %s}]", rival, out)) {
+	fmt.Fprintf(c, "\nwrote %s\ncompare it: stoker eval %s --config %s --out compare/", out, baseline, quote(config))
+	for _, set := range append(f.sets, fmt.Sprintf("eval.baselines=[{name: %s, file: %s}]", baseline, out)) {
 		fmt.Fprintf(c, " --set %s", quote(set))
 	}
 	fmt.Fprintln(c)
@@ -107,7 +106,7 @@ func onlineCommand() *command {
 	f := &onlineFlags{Online: search.DefaultOnline("")}
 	f.Protocol.Seed = 1
 	return &command{
-		name: "online", takes: "RUN|CHECKPOINT [RIVAL]…", args: arguments{1, -1, "RUN|CHECKPOINT"},
+		name: "online", takes: "RUN|CHECKPOINT [BASELINE]…", args: arguments{1, -1, "RUN|CHECKPOINT"},
 		stop: "stopping, nothing is written",
 		json: "print search.json instead of tables", out: "folder of the result",
 		flags: []flag{
@@ -132,17 +131,17 @@ func onlineCommand() *command {
 			if len(c.args) == 0 {
 				return nil, orFiles
 			}
-			return c.rivals(sizing.ID), onlyThem
+			return c.baselines(sizing.ID), onlyThem
 		},
 		run: f.run,
 	}
 }
 
 func (f *onlineFlags) run(c *call) (any, error) {
-	o, rivals := f.Online, c.args[1:]
+	o, baselines := f.Online, c.args[1:]
 	o.Checkpoint = c.args[0]
-	for _, name := range rivals { // before the work, not after it
-		if _, err := c.Catalog.Rival(name); err != nil {
+	for _, name := range baselines { // before the work, not after it
+		if _, err := c.Catalog.Baseline(name); err != nil {
 			return nil, usage("%w", err)
 		}
 	}
@@ -182,8 +181,8 @@ func (f *onlineFlags) run(c *call) (any, error) {
 		}
 		results = append(results, r)
 	}
-	for _, name := range rivals {
-		r, err := server.Rival(c.ctx, name)
+	for _, name := range baselines {
+		r, err := server.Baseline(c.ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +193,7 @@ func (f *onlineFlags) run(c *call) (any, error) {
 		return nil, fmt.Errorf("writing %s: %w", out, err)
 	}
 	fmt.Fprintln(c, server.About())
-	for _, r := range results[:len(results)-len(rivals)] {
+	for _, r := range results[:len(results)-len(baselines)] {
 		fmt.Fprintf(c, "\n%s\n%s", r.Method, search.Text(r))
 	}
 	if len(results) > 1 {

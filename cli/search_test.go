@@ -19,12 +19,12 @@ func TestSearch(t *testing.T) {
 		t.Fatalf("%d: %s%s", code, out, errs)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(text), `"rival": "rule"`) {
+	if err != nil || !strings.Contains(string(text), `"baseline": "rule"`) {
 		t.Fatalf("%s, %v", text, err)
 	}
 	code, out, errs = stoker(append([]string{"eval", "rule", "fixed", "--config", "sizing/attmf", "--seeds", "1-6", "--out",
 		filepath.Join(dir, "compare"), "--set", "eval.resamples=100",
-		"--set", "eval.rivals=[{name: rule, file: " + file + "}]"}, sets...)...)
+		"--set", "eval.baselines=[{name: rule, file: " + file + "}]"}, sets...)...)
 	if code != 0 || !strings.Contains(out, "rule") {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // endless is a run that only a signal ends.
-const endless = "train: {steps: 1000000000, copies: 2, log_every: 100, evaluate: {every: 0}, checkpoint: {every: " +
+const endless = "train: {steps: 1000000000, envs: 2, log_every: 100, evaluate: {every: 0}, checkpoint: {every: " +
 	"1000}}\n"
 
 // Ctrl-C and SIGTERM save, say how to go on, and are told apart by their exit codes; resume goes on.

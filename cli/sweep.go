@@ -102,11 +102,11 @@ func (f *sweepFlags) plan(c *call) (p *sweep.Plan, name string, err error) {
 	}
 	// Every arm gets the baselines that fit the base, so that stoker eval takes the sweep's folder.
 	if env, err := train.NewEnv(x, x.Eval.Split); err == nil && fitting(c, x, env) {
-		fit, err := configs.Flow(x.Eval.Rivals)
+		fit, err := configs.Flow(x.Eval.Baselines)
 		if err != nil {
 			return nil, "", err
 		}
-		p.Set = append(p.Set, "eval.rivals="+fit)
+		p.Set = append(p.Set, "eval.baselines="+fit)
 	}
 	p.Seeds = []uint64{x.Seed}
 	if r.Seeds != "" {

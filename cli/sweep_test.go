@@ -76,7 +76,7 @@ func TestSweep(t *testing.T) {
 
 // A killed sweep goes on by the same command and by resume, and leaves what one that was not killed leaves.
 func TestSweepKilled(t *testing.T) {
-	dir, file := t.TempDir(), config(t, "train: {steps: 4000, copies: 2, evaluate: {every: 1000, episodes: 1}, checkpoint: "+
+	dir, file := t.TempDir(), config(t, "train: {steps: 4000, envs: 2, evaluate: {every: 1000, episodes: 1}, checkpoint: "+
 		"{every: 1000}}\n")
 	a := []string{"sweep", file, "--random", "agent.actor_rate=log(1e-4,1e-2)", "--trials", "2", "--seeds", "1-2",
 		"--jobs", "1"}

@@ -89,9 +89,9 @@ func (f *trainFlags) engineFlags() []flag {
 }
 
 func (f *trainFlags) run(c *call) (any, error) {
-	x, err := configs.Load(c.args[0], f.settings(), c.Catalog)
+	x, err := c.experiment(c.args[0], f.settings())
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, err
 	}
 	seeds, err := f.seedsOf(c, x)
 	if err != nil {
@@ -159,7 +159,7 @@ func evaluates(c *call, x *configs.Experiment) error {
 	}
 	fitting(c, x, env)
 	if err := eval.Fit(catalog.Of(x), x, env); err != nil {
-		return usage("%s: %w; leave it out of eval.rivals, which stoker eval compares with", x.Source, err)
+		return usage("%s: %w; leave it out of eval.baselines, which stoker eval compares with", x.Source, err)
 	}
 	return nil
 }
@@ -167,20 +167,20 @@ func evaluates(c *call, x *configs.Experiment) error {
 // fitting leaves out baselines of the environment that do not fit, where the file names none, and says so. It reports
 // whether it left out any.
 func fitting(c *call, x *configs.Experiment, env envs.Env) bool {
-	if !x.DefaultRivals {
+	if !x.DefaultBaselines {
 		return false
 	}
-	n := len(x.Eval.Rivals)
-	x.Eval.Rivals = slices.DeleteFunc(slices.Clone(x.Eval.Rivals), func(r configs.Choice) bool {
+	n := len(x.Eval.Baselines)
+	x.Eval.Baselines = slices.DeleteFunc(slices.Clone(x.Eval.Baselines), func(r configs.Choice) bool {
 		one := *x
-		one.Eval.Rivals = []configs.Choice{r}
+		one.Eval.Baselines = []configs.Choice{r}
 		err := eval.Fit(catalog.Of(x), &one, env)
 		if err != nil {
 			fmt.Fprintf(c.errs, "note: %s, a baseline of %s, is left out: %v\n", r.Name, x.Env.Name, err)
 		}
 		return err != nil
 	})
-	return len(x.Eval.Rivals) < n
+	return len(x.Eval.Baselines) < n
 }
 
 // seedsOf are the seeds of the runs to do.

@@ -40,7 +40,7 @@ func TestZoo(t *testing.T) {
 func TestZooEverywhere(t *testing.T) {
 	at := zoo.Prefix + zoo.Names()[0]
 	dir := t.TempDir()
-	code, _, errs := stoker("eval", at, "--seeds", "1-2", "--set", "eval.resamples=100", "--set", "eval.rivals=[]",
+	code, _, errs := stoker("eval", at, "--seeds", "1-2", "--set", "eval.resamples=100", "--set", "eval.baselines=[]",
 		"--out", dir)
 	if code != exitDone {
 		t.Fatalf("eval: exit %d: %s", code, errs)
@@ -132,7 +132,7 @@ func TestZooCardNames(t *testing.T) {
 	}
 	s := decode[map[string]any](t, string(text))
 	s["command"] = []string{"/bin/stoker", "eval", second, filepath.Join(second, "checkpoints", "x"), "runs/other-s1",
-		"--set", "eval.rivals=[{name: r}]"}
+		"--set", "eval.baselines=[{name: r}]"}
 	if text, err = json.Marshal(s); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestZooCardNames(t *testing.T) {
 	}
 	want := []string{
 		"stoker train " + file + " --seed 2 --init-from runs/small-s1",
-		"stoker eval runs/small-s2 runs/small-s2/checkpoints/x runs/other-s1 --set 'eval.rivals=[{name: r}]'",
+		"stoker eval runs/small-s2 runs/small-s2/checkpoints/x runs/other-s1 --set 'eval.baselines=[{name: r}]'",
 	}
 	if c := decode[zoo.Card](t, out); !slices.Equal(c.Remake, want) {
 		t.Errorf("the card's commands are %q, want %q", c.Remake, want)

@@ -35,8 +35,10 @@ type Experiment struct {
 
 	// Source is the file read; Problems in it are reported by its name.
 	Source string `yaml:"-" json:"-"`
-	// DefaultRivals says that eval.rivals are the environment's baselines, since the file names none.
-	DefaultRivals bool `yaml:"-" json:"-"`
+	// DefaultBaselines says that eval.baselines are the environment's baselines, since the file names none.
+	DefaultBaselines bool `yaml:"-" json:"-"`
+	// Renamed has a sentence for each key of the text or of a setting that has another name now.
+	Renamed []string `yaml:"-" json:"-"`
 	// Catalog is that with which the experiment was read: whose names it has.
 	Catalog Catalog `yaml:"-" json:"-"`
 }
@@ -81,8 +83,8 @@ type NormalizeReward struct {
 type Train struct {
 	// Steps is the number of environment steps.
 	Steps int64 `yaml:"steps" json:"steps" range:"[1,]"`
-	// Copies is the number of environments that step together.
-	Copies int `yaml:"copies" json:"copies" range:"[1,2^20]"`
+	// Envs is the number of environments that step together: n_envs or num_envs elsewhere.
+	Envs int `yaml:"envs" json:"envs" range:"[1,2^20]"`
 	// LogEvery is the number of steps between two lines of metrics.
 	LogEvery int64 `yaml:"log_every" json:"log_every" range:"[1,]"`
 	// Evaluate runs the policy without exploration during training; the best result decides the checkpoint best.
@@ -120,7 +122,7 @@ type Checkpoint struct {
 	Keep int `yaml:"keep" json:"keep" range:"[0,]"`
 }
 
-// Eval says how the trained policy is compared with its rivals.
+// Eval says how the trained policy is compared with its baselines.
 type Eval struct {
 	// Seeds are the workload seeds, the same for every policy: "1-20" or "1,2,5".
 	Seeds string `yaml:"seeds" json:"seeds"`
@@ -142,9 +144,9 @@ type Eval struct {
 	Scatter []string `yaml:"scatter" json:"scatter"`
 	// Series are the quantities drawn over time, one panel each.
 	Series []string `yaml:"series" json:"series"`
-	// Rivals are the policies beside the learned one: names, each with its own keys. Where the key is left out they are the
+	// Baselines are the policies beside the learned one: names, each with its own keys. Where the key is left out they are the
 	// environment's baselines; [] is none.
-	Rivals []Choice `yaml:"rivals" json:"rivals"`
+	Baselines []Choice `yaml:"baselines" json:"baselines"`
 	// Resamples is the number of bootstrap resamples.
 	Resamples int `yaml:"resamples" json:"resamples" range:"[100,]"`
 	// Stochastic lets the learned policy draw its actions.
@@ -172,7 +174,7 @@ func Default() Experiment {
 	return Experiment{
 		Seed:     1,
 		Workload: workload.Default(),
-		Train: Train{Steps: 50_000, Copies: 8, LogEvery: 1_000,
+		Train: Train{Steps: 50_000, Envs: 8, LogEvery: 1_000,
 			Evaluate: Evaluate{Every: 5_000, Episodes: 10, Metric: "return"}, Checkpoint: Checkpoint{Every: 10_000, Keep: 3}},
 		Eval:   Eval{Seeds: "1-20", Split: "test", Tolerance: 0.02, Resamples: 10_000},
 		Engine: Engine{Name: "native", Device: "auto", DType: "float32"},
@@ -191,8 +193,8 @@ type Preset struct {
 type Presetter interface {
 	// Preset returns what works for a learner there; it may be empty.
 	Preset(env, agent string) Preset
-	// Baselines returns the list eval.rivals, as YAML, of a file that has none; it may be empty.
-	Baselines(env string) string
+	// DefaultBaselines returns the list eval.baselines, as YAML, of a file that has none; it may be empty.
+	DefaultBaselines(env string) string
 }
 
 // plain hides that a catalog has presets.
@@ -236,13 +238,13 @@ func presetAgent(t Catalog, env string) func(name string) (any, error) {
 	}
 }
 
-// baselines returns the rivals of a file that has none, nil where the catalog has none.
-func baselines(t Catalog, env string) *yaml.Node {
+// defaultBaselines returns the baselines of a file that has none, nil where the catalog has none.
+func defaultBaselines(t Catalog, env string) *yaml.Node {
 	p, ok := t.(Presetter)
-	if !ok || p.Baselines(env) == "" {
+	if !ok || p.DefaultBaselines(env) == "" {
 		return nil
 	}
-	n, err := setting(p.Baselines(env))
+	n, err := setting(p.DefaultBaselines(env))
 	if err != nil {
 		return nil // a list that is no YAML: the catalog's Check says so
 	}
@@ -336,7 +338,7 @@ func (c Choice) MarshalYAML() (any, error) {
 	return m, nil
 }
 
-// Flow writes choices in one line of YAML, as --set eval.rivals=… takes them.
+// Flow writes choices in one line of YAML, as --set eval.baselines=… takes them.
 func Flow(choices []Choice) (string, error) {
 	var n yaml.Node
 	if err := n.Dump(choices); err != nil {

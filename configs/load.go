@@ -33,12 +33,12 @@ func Schema() []byte { return schema }
 type Catalog interface {
 	EnvConfig(id string) (any, error)
 	AgentConfig(name string) (any, error)
-	RivalConfig(name string) (any, error)
+	BaselineConfig(name string) (any, error)
 }
 
 // Tables is a [Catalog] of three functions.
 type Tables struct {
-	Env, Agent, Rival func(name string) (any, error)
+	Env, Agent, Baseline func(name string) (any, error)
 }
 
 // EnvConfig implements [Catalog].
@@ -47,8 +47,8 @@ func (t Tables) EnvConfig(id string) (any, error) { return t.Env(id) }
 // AgentConfig implements [Catalog].
 func (t Tables) AgentConfig(name string) (any, error) { return t.Agent(name) }
 
-// RivalConfig implements [Catalog].
-func (t Tables) RivalConfig(name string) (any, error) { return t.Rival(name) }
+// BaselineConfig implements [Catalog].
+func (t Tables) BaselineConfig(name string) (any, error) { return t.Baseline(name) }
 
 // Shipped lists the embedded experiments by path.
 func Shipped() []string { return embedded(experiment) }
@@ -151,11 +151,13 @@ func Parse(source string, text []byte, sets []string, t Catalog) (*Experiment, e
 	e := Default()
 	e.Source, e.Catalog = source, t
 	if root := r.document(text); root != nil {
+		r.rename(root, &e)
 		for _, s := range sets {
-			if err := set(root, s); err != nil {
+			if err := set(root, renamedSetting(s, &e)); err != nil {
 				return nil, &Error{source, []Problem{{FromSet, fmt.Sprintf("--set %s: %v", s, err)}}}
 			}
 		}
+		r.rename(root, &e) // of sections that were set whole
 		r.decode(root, &e, t)
 	}
 	if len(r.problems) == 0 {
@@ -217,13 +219,13 @@ func (r *reader) document(text []byte) *yaml.Node {
 func (r *reader) decode(root *yaml.Node, e *Experiment, t Catalog) {
 	r.choose(take(root, "env"), "env", "id", t.EnvConfig, &e.Env)
 	r.choose(take(root, "agent"), "agent", "name", presetAgent(t, e.Env.Name), &e.Agent)
-	rivals := take(value(root, "eval"), "rivals")
-	if rivals == nil {
-		rivals = baselines(t, e.Env.Name)
-		e.DefaultRivals = rivals != nil
+	list := take(value(root, "eval"), "baselines")
+	if list == nil {
+		list = defaultBaselines(t, e.Env.Name)
+		e.DefaultBaselines = list != nil
 	}
-	if rivals != nil {
-		r.rivals(rivals, e, t)
+	if list != nil {
+		r.baselines(list, e, t)
 	}
 	if !r.examine(root, reflect.TypeFor[Experiment](), "") {
 		return
@@ -245,16 +247,16 @@ func wrappersNamed(n *yaml.Node) (w Wrappers) {
 	return w
 }
 
-func (r *reader) rivals(n *yaml.Node, e *Experiment, t Catalog) {
+func (r *reader) baselines(n *yaml.Node, e *Experiment, t Catalog) {
 	if n.Kind != yaml.SequenceNode {
 		if !null(n) {
-			r.add(n.Line, "eval.rivals: want a list, such as [{name: fixed}, {name: autoscaler}]")
+			r.add(n.Line, "eval.baselines: want a list, such as [{name: fixed}, {name: autoscaler}]")
 		}
 		return
 	}
-	e.Eval.Rivals = make([]Choice, len(n.Content))
+	e.Eval.Baselines = make([]Choice, len(n.Content))
 	for i, c := range n.Content {
-		r.choose(c, fmt.Sprintf("eval.rivals[%d]", i), "name", t.RivalConfig, &e.Eval.Rivals[i])
+		r.choose(c, fmt.Sprintf("eval.baselines[%d]", i), "name", t.BaselineConfig, &e.Eval.Baselines[i])
 	}
 }
 

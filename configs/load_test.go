@@ -49,11 +49,11 @@ agent: pond
 train:
   steps: 10
 eval:
-  rivals: [pond, {name: pond, depth: 3}]
+  baselines: [pond, {name: pond, depth: 3}]
 `
 
 func TestParse(t *testing.T) {
-	e, err := Parse("x.yaml", []byte(good), []string{"train.copies=3", "env.nest.twigs=4", "eval.seeds=1-3", "workload.factor=0.5", "env.fish=[7,8]"}, tables())
+	e, err := Parse("x.yaml", []byte(good), []string{"train.envs=3", "env.nest.twigs=4", "eval.seeds=1-3", "workload.factor=0.5", "env.fish=[7,8]"}, tables())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func TestParse(t *testing.T) {
 	if p.Depth != 2 || len(p.Fish) != 2 || p.Fish[1] != 8 || p.Nest.Twigs != 4 {
 		t.Errorf("env is %+v", p)
 	}
-	if e.Train.Steps != 10 || e.Train.Copies != 3 || e.Train.LogEvery != Default().Train.LogEvery || e.Workload.Factor != 0.5 {
+	if e.Train.Steps != 10 || e.Train.Envs != 3 || e.Train.LogEvery != Default().Train.LogEvery || e.Workload.Factor != 0.5 {
 		t.Errorf("experiment is %+v", e)
 	}
-	if r := e.Eval.Rivals; len(r) != 2 || r[1].Config.(*pond).Depth != 3 || r[0].Config.(*pond).Depth != 2 {
-		t.Errorf("rivals are %+v", r)
+	if r := e.Eval.Baselines; len(r) != 2 || r[1].Config.(*pond).Depth != 3 || r[0].Config.(*pond).Depth != 2 {
+		t.Errorf("baselines are %+v", r)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestErrors(t *testing.T) {
 		sets       []string
 		want       []string
 	}{
-		{"unknown key", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\n", nil, []string{"x.yaml:5: ", "train.stps", "did you mean steps?", "checkpoint, copies, evaluate"}},
+		{"unknown key", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\n", nil, []string{"x.yaml:5: ", "train.stps", "did you mean steps?", "checkpoint, envs, evaluate"}},
 		{"two unknown keys", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\nfoo: 1\n", nil, []string{"x.yaml:5", "x.yaml:6", "foo"}},
 		{"unknown env key", "name: x\nenv:\n  id: pond\n  dept: 3\nagent: pond\n", nil, []string{"x.yaml:4", "env.dept", "did you mean depth?"}},
 		{"unknown env", "name: x\nenv:\n  id: sea\nagent: pond\n", nil, []string{"x.yaml:3", "env.id", "there is pond"}},
@@ -109,13 +109,13 @@ func TestErrors(t *testing.T) {
 		{"a fraction", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps: 1.5\n", nil, []string{`x.yaml:5: train.steps is "1.5", want a whole number`}},
 		{"a list for a number", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps: [1]\n", nil, []string{"x.yaml:5: train.steps is a list, want a whole number"}},
 		{"a number for a list", "name: x\nenv: {id: pond, fish: 3}\nagent: pond\n", nil, []string{`x.yaml:2: env.fish is "3", want a list`}},
-		{"a number for a section", "name: x\nenv: pond\nagent: pond\ntrain: 3\n", nil, []string{`x.yaml:4: train is "3", want keys and values; allowed are checkpoint, copies`}},
+		{"a number for a section", "name: x\nenv: pond\nagent: pond\ntrain: 3\n", nil, []string{`x.yaml:4: train is "3", want keys and values; allowed are checkpoint, envs`}},
 		{"a mapping for a number", "name: x\nenv: pond\nagent: pond\nseed: {a: 1}\n", nil, []string{"x.yaml:4: seed is a mapping, want a whole number of at least 0"}},
 		{"negative", "name: x\nenv: pond\nagent: pond\nseed: -1\n", nil, []string{`x.yaml:4: seed is "-1", want a whole number of at least 0`}},
 		{"no value", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps:\n", nil, []string{"x.yaml:5: train.steps has no value, want a whole number"}},
 		{"ill-typed in env", "name: x\nenv: {id: pond, depth: deep}\nagent: pond\n", nil, []string{`x.yaml:2: env.depth is "deep", want a number`}},
 		{"ill-typed in a list", "name: x\nenv: {id: pond, fish: [1, x]}\nagent: pond\n", nil, []string{`x.yaml:2: env.fish[1] is "x", want a whole number`}},
-		{"out of range", "name: x\nenv: pond\nagent: pond\ntrain:\n  copies: 0\n  log_every: 0\n", nil, []string{"x.yaml:5: train.copies is 0, want 1 to 1048576", "x.yaml:6: train.log_every is 0, want at least 1"}},
+		{"out of range", "name: x\nenv: pond\nagent: pond\ntrain:\n  envs: 0\n  log_every: 0\n", nil, []string{"x.yaml:5: train.envs is 0, want 1 to 1048576", "x.yaml:6: train.log_every is 0, want at least 1"}},
 		{"env says no", "name: x\nenv: {id: pond, depth: -1}\nagent: pond\n", nil, []string{"x.yaml:2: env.depth is -1, want more than 0"}},
 		{"env says no to a default", "name: x\nenv: {id: pond}\nagent: {name: pond, nest: {twigs: 13}}\n", nil, []string{"x.yaml: agent: depth and nest don't fit"}},
 		{"time limit", "name: x\nenv: pond\nagent: pond\nwrappers:\n  time_limit: -1\n", nil,
@@ -130,8 +130,8 @@ func TestErrors(t *testing.T) {
 		{"no name", "env: pond\nagent: pond\n", nil, []string{"name is missing, want a short name"}},
 		{"workload", "name: x\nenv: pond\nagent: pond\nworkload:\n  burst:\n    factor: 0\n", nil, []string{"x.yaml:6: workload.burst.factor is 0"}},
 		{"cuda without torch", "name: x\nenv: pond\nagent: pond\nengine: {device: cuda:0}\n", nil, []string{`x.yaml:4: engine.device is "cuda:0"`, "CUDA needs torch"}},
-		{"rival", "name: x\nenv: pond\nagent: pond\neval:\n  rivals:\n  - pond\n  - {name: pond, dept: 2}\n", nil, []string{"x.yaml:7: unknown key eval.rivals[1].dept", "did you mean depth?"}},
-		{"rivals", "name: x\nenv: pond\nagent: pond\neval: {rivals: pond}\n", nil, []string{"x.yaml:4: eval.rivals: want a list"}},
+		{"baseline", "name: x\nenv: pond\nagent: pond\neval:\n  baselines:\n  - pond\n  - {name: pond, dept: 2}\n", nil, []string{"x.yaml:7: unknown key eval.baselines[1].dept", "did you mean depth?"}},
+		{"baselines", "name: x\nenv: pond\nagent: pond\neval: {baselines: pond}\n", nil, []string{"x.yaml:4: eval.baselines: want a list"}},
 		{"broken YAML", "name: [x\n", nil, []string{"x.yaml"}},
 		{"not a mapping", "- 1\n", nil, []string{"keys and values"}},
 		{"empty", "", nil, []string{"x.yaml"}},
@@ -140,7 +140,7 @@ func TestErrors(t *testing.T) {
 		{"duplicate", "name: x\nname: y\nenv: pond\nagent: pond\n", nil, []string{"x.yaml:2", "name"}},
 		{"set unknown", good, []string{"train.stps=1"}, []string{"command line: unknown key train.stps", "did you mean steps?"}},
 		{"set ill-typed", good, []string{"train.steps=x"}, []string{`command line: train.steps is "x", want a whole number`}},
-		{"set out of range", good, []string{"train.copies=0"}, []string{"command line: train.copies is 0"}},
+		{"set out of range", good, []string{"train.envs=0"}, []string{"command line: train.envs is 0"}},
 		{"set what env refuses", good, []string{"env.depth=-3"}, []string{"command line: env.depth is -3, want more than 0"}},
 		{"set without =", good, []string{"train.steps"}, []string{"--set train.steps", "key=value"}},
 		{"set nothing", good, []string{"=3"}, []string{"--set =3", "key=value"}},
@@ -191,14 +191,14 @@ func TestSet(t *testing.T) {
 
 // Anchors serve again, and setting over one place leaves the other.
 func TestAliases(t *testing.T) {
-	text := "name: x\nenv: {id: pond, fish: &f [1, 2]}\nagent: &a {name: pond, fish: *f}\neval: {rivals: [*a, pond]}\n"
+	text := "name: x\nenv: {id: pond, fish: &f [1, 2]}\nagent: &a {name: pond, fish: *f}\neval: {baselines: [*a, pond]}\n"
 	e, err := Parse("x.yaml", []byte(text), []string{"agent.depth=9"}, tables())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, r := e.Agent.Config.(*pond), e.Eval.Rivals[0].Config.(*pond)
+	a, r := e.Agent.Config.(*pond), e.Eval.Baselines[0].Config.(*pond)
 	if len(a.Fish) != 2 || a.Depth != 9 || len(r.Fish) != 2 || r.Depth != 2 {
-		t.Errorf("agent %+v, rival %+v", a, r)
+		t.Errorf("agent %+v, baseline %+v", a, r)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestShipped(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(good, "train.steps=3")
 	f.Add("name: &a x\nenv: *a\n", "a.b=[1,{c: 2}]")
-	f.Add("name: x\nenv: {id: pond, fish: &f [1]}\nagent: &a {name: pond, fish: *f}\neval: {rivals: [*a]}\n", "agent.depth=2")
+	f.Add("name: x\nenv: {id: pond, fish: &f [1]}\nagent: &a {name: pond, fish: *f}\neval: {baselines: [*a]}\n", "agent.depth=2")
 	f.Add("name: x\nenv: pond\nagent: pond\ntrain:\n", "train.evaluate={every: 0}")
 	f.Fuzz(func(t *testing.T, text, set string) {
 		e, err := Parse("fuzz", []byte(text), []string{set}, tables())

@@ -22,6 +22,18 @@ func value(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// keyNode returns the node of a mapping's key, nil where it has none.
+func keyNode(n *yaml.Node, key string) *yaml.Node {
+	if value(n, key) == nil {
+		return nil
+	}
+	for i := 0; ; i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i]
+		}
+	}
+}
+
 // take removes a key from a mapping and returns its value.
 func take(n *yaml.Node, key string) *yaml.Node {
 	v := value(n, key)

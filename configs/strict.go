@@ -156,7 +156,7 @@ func suggest(key string, fields map[string]reflect.Type) string {
 	return "allowed here: " + strings.Join(names, ", ")
 }
 
-// validator is implemented by the configurations of environments, learners and rivals. What it reports about a key is a
+// validator is implemented by the configurations of environments, learners and baselines. What it reports about a key is a
 // [bounds.Error].
 type validator interface{ Validate() error }
 
@@ -194,8 +194,8 @@ func (e *Experiment) check(r *reader) {
 	r.validate("workload", &e.Workload)
 	r.validate("env", e.Env.Config)
 	r.validate("agent", e.Agent.Config)
-	for i, c := range e.Eval.Rivals {
-		r.validate(fmt.Sprintf("eval.rivals[%d]", i), c.Config)
+	for i, c := range e.Eval.Baselines {
+		r.validate(fmt.Sprintf("eval.baselines[%d]", i), c.Config)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestSystemsInVectors(t *testing.T) {
 	for _, s := range systems {
 		t.Run(s.name, func(t *testing.T) {
 			for _, mode := range []envs.Autoreset{envs.SameStep, envs.NextStep} {
-				opts := envs.VectorOptions{Copies: 5, Seed: 3, Autoreset: mode}
+				opts := envs.VectorOptions{NumEnvs: 5, Seed: 3, Autoreset: mode}
 				one := newWalker(t, s.build, opts)
 				opts.Workers = 3
 				many := newWalker(t, s.build, opts)
@@ -103,7 +103,7 @@ func (w *walker) reset(t testing.TB) {
 // choose fills Act with random legal actions.
 func (w *walker) choose(t testing.TB) {
 	t.Helper()
-	for i := range w.v.Copies() {
+	for i := range w.v.NumEnvs() {
 		if err := w.sampler.Sample(w.stream, w.v.Obs.Env(i), w.v.Act.Env(i)); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func (w *walker) take() {
 			}
 		}
 	}
-	for i := range v.Copies() {
+	for i := range v.NumEnvs() {
 		w.mix(uint64(v.Elapsed[i]))
 		for _, b := range []bool{v.Terminated[i], v.Truncated[i], v.ResetStep[i]} {
 			if b {

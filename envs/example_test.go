@@ -11,7 +11,7 @@ import (
 // Four copies of an environment under random actions, until ten episodes have ended.
 func ExampleVector() {
 	build := func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) }
-	v, err := envs.NewVector(build, envs.VectorOptions{Copies: 4, Seed: 1})
+	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: 4, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +30,7 @@ func ExampleVector() {
 	var episodes int
 	var steps int64
 	for episodes < 10 {
-		for i := range v.Copies() {
+		for i := range v.NumEnvs() {
 			if err := sampler.Sample(actions, v.Obs.Env(i), v.Act.Env(i)); err != nil {
 				fmt.Println(err)
 				return

@@ -64,7 +64,7 @@ func (m *maze) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) 
 func play(t *testing.T, fault func(*envs.Observation, *envs.Outcome), steps int) (int, error) {
 	t.Helper()
 	v, err := envs.NewVector(func() (envs.Env, error) { return &maze{toy{spec: &mazeSpec}, fault}, nil },
-		envs.VectorOptions{Copies: 2})
+		envs.VectorOptions{NumEnvs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func play(t *testing.T, fault func(*envs.Observation, *envs.Outcome), steps int)
 	ways := map[float32]bool{}
 	s := rng.NewStream(1, "maze")
 	for n := range steps {
-		for i := range v.Copies() {
+		for i := range v.NumEnvs() {
 			if err := sampler.Sample(s, v.Obs.Env(i), v.Act.Env(i)); err != nil {
 				t.Fatal(err)
 			}

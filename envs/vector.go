@@ -25,7 +25,7 @@ const (
 type VectorOptions struct {
 	// Copies is the number of environments, Workers the number of goroutines that step them (0 or 1: in line). Results
 	// do not depend on Workers.
-	Copies, Workers int
+	NumEnvs, Workers int
 	// Seed gives every copy and episode its own seed.
 	Seed uint64
 	// Autoreset is SameStep where empty.
@@ -68,12 +68,12 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 		opts.Autoreset = SameStep
 	}
 	switch {
-	case opts.Copies < 1:
-		return nil, fmt.Errorf("envs: vector of %d copies, want at least 1", opts.Copies)
+	case opts.NumEnvs < 1:
+		return nil, fmt.Errorf("envs: vector of %d copies, want at least 1", opts.NumEnvs)
 	case opts.Autoreset != SameStep && opts.Autoreset != NextStep && opts.Autoreset != Disabled:
 		return nil, fmt.Errorf("envs: autoreset mode %q, want SameStep, NextStep or Disabled", opts.Autoreset)
 	}
-	n := opts.Copies
+	n := opts.NumEnvs
 	v := &Vector{
 		opts: opts, envs: make([]Env, n), outcomes: make([]Outcome, n), stats: make([]*EpisodeStatistics, n),
 		Terminated: make([]bool, n), Truncated: make([]bool, n), ResetStep: make([]bool, n), Elapsed: make([]int64, n),
@@ -116,7 +116,7 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 func (v *Vector) Spec() *Spec { return v.spec }
 
 // Copies is the number of environments.
-func (v *Vector) Copies() int { return v.opts.Copies }
+func (v *Vector) NumEnvs() int { return v.opts.NumEnvs }
 
 // Env returns copy i, to read or to copy from; stepping it by hand breaks the vector.
 func (v *Vector) Env(i int) Env { return v.envs[i] }

@@ -78,7 +78,7 @@ func after(seed uint64, step uint64) [2]float32 {
 
 // SameStep: the step that ends an episode also begins the next one; After keeps what the ended one gave.
 func TestSameStep(t *testing.T) {
-	v := newClocks(t, envs.VectorOptions{Copies: 3, Seed: 8})
+	v := newClocks(t, envs.VectorOptions{NumEnvs: 3, Seed: 8})
 	episode, at := make([]uint64, 3), make([]uint64, 3)
 	for n := range 40 {
 		for i := range 3 {
@@ -129,7 +129,7 @@ func TestSameStep(t *testing.T) {
 
 // NextStep: the step after an episode's end resets, whatever the action; nothing is earned and no time passes.
 func TestNextStep(t *testing.T) {
-	v := newClocks(t, envs.VectorOptions{Copies: 2, Seed: 5, Autoreset: envs.NextStep})
+	v := newClocks(t, envs.VectorOptions{NumEnvs: 2, Seed: 5, Autoreset: envs.NextStep})
 	episode, resets := make([]uint64, 2), 0
 	ended := make([]bool, 2)
 	for n := range 40 {
@@ -176,7 +176,7 @@ func TestNextStep(t *testing.T) {
 
 // Disabled: the caller resets.
 func TestDisabled(t *testing.T) {
-	v := newClocks(t, envs.VectorOptions{Copies: 1, Seed: 5, Autoreset: envs.Disabled})
+	v := newClocks(t, envs.VectorOptions{NumEnvs: 1, Seed: 5, Autoreset: envs.Disabled})
 	for n := range uint64(5) {
 		seed := envs.EpisodeSeed(5, 0, n)
 		for !v.Terminated[0] && !v.Truncated[0] {
@@ -202,7 +202,7 @@ func TestDisabled(t *testing.T) {
 // A copy that fails says so, stays where it is, and goes on when it is given a legal action.
 func TestErrorFromOneCopy(t *testing.T) {
 	for _, workers := range []int{0, 3} {
-		v := newClocks(t, envs.VectorOptions{Copies: 5, Seed: 1, Workers: workers})
+		v := newClocks(t, envs.VectorOptions{NumEnvs: 5, Seed: 1, Workers: workers})
 		step(t, v)
 		stood := make([][2]float32, 5)
 		for i := range 5 {
@@ -236,7 +236,7 @@ func TestVectorStepDoesNotAllocate(t *testing.T) {
 	for _, mode := range []envs.Autoreset{envs.SameStep, envs.NextStep} {
 		for _, workers := range []int{0, 1, 3} {
 			for _, s := range systems {
-				w := newWalker(t, s.build, envs.VectorOptions{Copies: 4, Seed: 3, Workers: workers, Autoreset: mode})
+				w := newWalker(t, s.build, envs.VectorOptions{NumEnvs: 4, Seed: 3, Workers: workers, Autoreset: mode})
 				w.reset(t)
 				w.walk(t, 150)
 				if n := testing.AllocsPerRun(50, func() {
@@ -252,7 +252,7 @@ func TestVectorStepDoesNotAllocate(t *testing.T) {
 
 func TestWorkersDoNotMatter(t *testing.T) {
 	digest := func(workers int) uint64 {
-		w := newWalker(t, newFaaSConf, envs.VectorOptions{Copies: 7, Seed: 3, Workers: workers})
+		w := newWalker(t, newFaaSConf, envs.VectorOptions{NumEnvs: 7, Seed: 3, Workers: workers})
 		w.reset(t)
 		w.walk(t, 30)
 		// After Close it goes on in line.
@@ -273,12 +273,12 @@ func TestVectorOptionsAreChecked(t *testing.T) {
 		!strings.Contains(err.Error(), "vector of 0 copies") {
 		t.Errorf("no copies give %v", err)
 	}
-	if _, err := envs.NewVector(newClock, envs.VectorOptions{Copies: 1, Autoreset: "Sometimes"}); err == nil ||
+	if _, err := envs.NewVector(newClock, envs.VectorOptions{NumEnvs: 1, Autoreset: "Sometimes"}); err == nil ||
 		!strings.Contains(err.Error(), `mode "Sometimes"`) {
 		t.Errorf("an unknown mode gives %v", err)
 	}
 	if _, err := envs.NewVector(func() (envs.Env, error) { return nil, errBroken },
-		envs.VectorOptions{Copies: 1}); !errors.Is(err, errBroken) {
+		envs.VectorOptions{NumEnvs: 1}); !errors.Is(err, errBroken) {
 		t.Errorf("a failing build gives %v", err)
 	}
 }
@@ -286,7 +286,7 @@ func TestVectorOptionsAreChecked(t *testing.T) {
 // Damaged or foreign vector states are refused, with one line.
 func TestVectorStateIsChecked(t *testing.T) {
 	for _, s := range systems {
-		opts := envs.VectorOptions{Copies: 2, Seed: 3}
+		opts := envs.VectorOptions{NumEnvs: 2, Seed: 3}
 		w := newWalker(t, s.build, opts)
 		w.reset(t)
 		w.walk(t, 3)
@@ -310,7 +310,7 @@ func TestVectorStateIsChecked(t *testing.T) {
 			!strings.Contains(err.Error(), "of seed 3, want 4") {
 			t.Errorf("%s: another seed gives %v", s.name, err)
 		}
-		opts.Seed, opts.Copies = 3, 3
+		opts.Seed, opts.NumEnvs = 3, 3
 		if err := newWalker(t, s.build, opts).v.UnmarshalBinary(saved); err == nil ||
 			!strings.Contains(err.Error(), "2 copies, want 3") {
 			t.Errorf("%s: another number of copies gives %v", s.name, err)
@@ -321,7 +321,7 @@ func TestVectorStateIsChecked(t *testing.T) {
 func BenchmarkVectorStep(b *testing.B) {
 	for _, workers := range []int{0, 2} {
 		b.Run(map[int]string{0: "in line", 2: "2 workers"}[workers], func(b *testing.B) {
-			w := newWalker(b, newFaaSConf, envs.VectorOptions{Copies: 8, Seed: 3, Workers: workers})
+			w := newWalker(b, newFaaSConf, envs.VectorOptions{NumEnvs: 8, Seed: 3, Workers: workers})
 			w.reset(b)
 			w.choose(b)
 			b.ReportAllocs()

@@ -132,7 +132,7 @@ func TestAs(t *testing.T) {
 
 // A vector of wrapped environments is saved with what the wrappers know.
 func TestWrappedVectorResumes(t *testing.T) {
-	opts := envs.VectorOptions{Copies: 3, Seed: 2, Workers: 2}
+	opts := envs.VectorOptions{NumEnvs: 3, Seed: 2, Workers: 2}
 	build := wrap(newFaaSConf, limited(4))
 	a, b := newWalker(t, build, opts), newWalker(t, build, opts)
 	a.reset(t)

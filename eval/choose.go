@@ -34,7 +34,7 @@ type Choice struct {
 	learned, sets []string          // the paths of learned contestants, and the caller's settings
 	config        string            // the experiment's file, where one was given
 	dials         map[int][]float64 // the dials that learned contestants were trained with
-	chosen        []configs.Choice  // the rival that a contestant is, by contestant; empty for a learned one
+	chosen        []configs.Choice  // the baseline that a contestant is, by contestant; empty for a learned one
 	methods       map[string]string
 
 	loads  map[int]*envs.Load // that learned contestants were trained on, as far as they are known
@@ -66,9 +66,9 @@ func matched(paths []string) ([]string, error) {
 }
 
 // Choose reads what paths stand for: run folders (their best checkpoint) or patterns of them, sweeps (their finished
-// runs), checkpoints, policies of the zoo, or rivals of the catalog names. Runs whose configurations are equal but for the
-// seed form one contestant, and so do checkpoints of such runs after the same number of steps. Rivals that the experiment
-// lists are added, unless the caller named some; a named one has the experiment's configuration where it lists that rival.
+// runs), checkpoints, policies of the zoo, or baselines of the catalog names. Runs whose configurations are equal but for the
+// seed form one contestant, and so do checkpoints of such runs after the same number of steps. Baselines that the experiment
+// lists are added, unless the caller named some; a named one has the experiment's configuration where it lists that baseline.
 // What the caller got wrong is marked as train.ErrUsage.
 func Choose(names *catalog.Catalog, paths []string, config string, sets []string) (*Choice, error) {
 	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}, sets: sets, config: config,
@@ -85,7 +85,7 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	if err != nil {
 		return nil, err
 	}
-	var rivals []catalog.Rival
+	var baselines []catalog.Baseline
 	for _, path := range paths {
 		if folder := filepath.Dir(filepath.Clean(path)); sweep.Is(folder) && !logsMetrics(path) {
 			return nil, train.Usage("%s is no run, but a part of the sweep %s: give %s for its finished runs, or some of %s",
@@ -110,23 +110,23 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 			}
 			continue
 		}
-		r, err := names.Rival(path)
+		r, err := names.Baseline(path)
 		if err != nil && strings.ContainsAny(path, `/\\`) { // no policy's name
-			return nil, train.Missing(path, "a run's folder, a checkpoint, a policy of the zoo or a rival's name")
+			return nil, train.Missing(path, "a run's folder, a checkpoint, a policy of the zoo or a baseline's name")
 		}
 		if err != nil {
 			return nil, train.Usage("%s is neither a run nor a checkpoint, and there is %w", path, err)
 		}
-		if slices.ContainsFunc(rivals, func(o catalog.Rival) bool { return o.Name == r.Name }) {
+		if slices.ContainsFunc(baselines, func(o catalog.Baseline) bool { return o.Name == r.Name }) {
 			return nil, train.Usage("policy %s is named twice", path)
 		}
-		rivals = append(rivals, r)
+		baselines = append(baselines, r)
 	}
 	if c.Experiment == nil {
 		return nil, train.Usage("no run or checkpoint names an environment: give a configuration with --config")
 	}
-	for _, r := range c.rivals(rivals) {
-		if err := c.addRival(r); err != nil {
+	for _, r := range c.baselines(baselines) {
+		if err := c.addBaseline(r); err != nil {
 			return nil, err
 		}
 	}
@@ -134,9 +134,9 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	return c, nil
 }
 
-// rivals are the named ones as the experiment configures them, or all that it lists where none is named.
-func (c *Choice) rivals(named []catalog.Rival) []configs.Choice {
-	listed := c.Experiment.Eval.Rivals
+// baselines are the named ones as the experiment configures them, or all that it lists where none is named.
+func (c *Choice) baselines(named []catalog.Baseline) []configs.Choice {
+	listed := c.Experiment.Eval.Baselines
 	if len(named) == 0 {
 		return listed
 	}
@@ -304,8 +304,8 @@ func callOf(ck *checkpoints.Checkpoint, path, experiment string) (named, error) 
 	return named{base: experiment + at, folder: groupName(run) + at, config: m}, err
 }
 
-func (c *Choice) addRival(choice configs.Choice) error {
-	r, err := c.names.Rival(choice.Name)
+func (c *Choice) addBaseline(choice configs.Choice) error {
+	r, err := c.names.Baseline(choice.Name)
 	if err != nil {
 		return err
 	}
@@ -323,7 +323,7 @@ func (c *Choice) addRival(choice configs.Choice) error {
 	c.note(len(c.Contestants), r.Name+" "+string(config))
 	c.chosen = append(c.chosen, choice)
 	c.called = append(c.called, named{base: r.Name, folder: r.Name, config: m, plain: true})
-	c.Contestants = append(c.Contestants, RivalOf(r, r.Name, choice.Config))
+	c.Contestants = append(c.Contestants, BaselineOf(r, r.Name, choice.Config))
 	return nil
 }
 

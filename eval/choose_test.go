@@ -21,7 +21,7 @@ const tiny = `
 name: tiny
 env: {id: stoker/LQR-v1}
 agent: {name: maddpg, mix: none, hidden: [4], batch: 8, random_steps: 20, learning_starts: 20}
-train: {steps: 200, copies: 2, log_every: 100, evaluate: {every: 100, episodes: 1}, checkpoint: {every: 100, keep: 0}}
+train: {steps: 200, envs: 2, log_every: 100, evaluate: {every: 100, episodes: 1}, checkpoint: {every: 100, keep: 0}}
 `
 
 // runs trains, once for all tests, on the LQR: seeds 1 to 3 of tiny; seed 1 of another width, and of tiny with
@@ -72,7 +72,7 @@ func of(t *testing.T, names ...string) []string {
 	return out
 }
 
-// sizing is a configuration of the environment that has rivals.
+// sizing is a configuration of the environment that has baselines.
 func sizing(t *testing.T, eval string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sizing.yaml")
@@ -117,11 +117,11 @@ func TestChoose(t *testing.T) {
 			[]string{"tiny@100 learned 1 2", "s1@200 learned 1"}, nil},
 		{"checkpoints of another width", []string{checkpoint("s1", "100"), checkpoint("wide", "100"), of(t, "s1")[0]}, "",
 			[]string{"s1@100 learned 1", "wide@100 learned 1", "s1 learned 1"}, []string{"s1"}},
-		{"rivals of the configuration", nil, sizing(t, "{rivals: [fixed, {name: autoscaler}, fixed]}"),
+		{"baselines of the configuration", nil, sizing(t, "{baselines: [fixed, {name: autoscaler}, fixed]}"),
 			[]string{"fixed heuristic", "autoscaler heuristic", "fixed-2 heuristic"}, nil},
-		{"rivals by what differs", nil, sizing(t, "{rivals: [autoscaler, {name: autoscaler, cpu: 0.4}, fixed]}"),
+		{"baselines by what differs", nil, sizing(t, "{baselines: [autoscaler, {name: autoscaler, cpu: 0.4}, fixed]}"),
 			[]string{"autoscaler cpu=0.8 heuristic", "autoscaler cpu=0.4 heuristic", "fixed heuristic"}, nil},
-		{"named rivals instead", []string{"oracle", "random-search"}, sizing(t, "{rivals: [fixed]}"),
+		{"named baselines instead", []string{"oracle", "random-search"}, sizing(t, "{baselines: [fixed]}"),
 			[]string{"oracle oracle", "random-search heuristic"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -181,24 +181,24 @@ func TestChoicePlays(t *testing.T) {
 	}
 }
 
-// A rival that the caller names has the configuration that the experiment gives it.
-func TestRivalConfig(t *testing.T) {
-	autoscaler, err := catalog.Default().Rival("autoscaler")
+// A baseline that the caller names has the configuration that the experiment gives it.
+func TestBaselineConfig(t *testing.T) {
+	autoscaler, err := catalog.Default().Baseline("autoscaler")
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, err := catalog.Default().Rival("fixed")
+	fixed, err := catalog.Default().Baseline("fixed")
 	if err != nil {
 		t.Fatal(err)
 	}
 	own := configs.Choice{Name: "autoscaler", Config: "the experiment's own"}
-	c := Choice{Experiment: &configs.Experiment{Eval: configs.Eval{Rivals: []configs.Choice{{Name: "oracle"}, own, own}}}}
+	c := Choice{Experiment: &configs.Experiment{Eval: configs.Eval{Baselines: []configs.Choice{{Name: "oracle"}, own, own}}}}
 	want := []configs.Choice{own, own, {Name: "fixed", Config: fixed.Config()}}
-	if got := c.rivals([]catalog.Rival{autoscaler, fixed}); !reflect.DeepEqual(got, want) {
-		t.Errorf("rivals %+v, want %+v", got, want)
+	if got := c.baselines([]catalog.Baseline{autoscaler, fixed}); !reflect.DeepEqual(got, want) {
+		t.Errorf("baselines %+v, want %+v", got, want)
 	}
-	if got := c.rivals(nil); len(got) != 3 {
-		t.Errorf("rivals where none is named: %+v", got)
+	if got := c.baselines(nil); len(got) != 3 {
+		t.Errorf("baselines where none is named: %+v", got)
 	}
 }
 
@@ -218,12 +218,12 @@ func TestChooseErrors(t *testing.T) {
 			"no run or checkpoint names an environment: give a configuration with --config", true},
 		{"nothing", nil, "", nil, "no run or checkpoint names an environment", true},
 		{"twice the same run", []string{s1, s1}, "", nil, "training seed 1 of s1 is there already, from " + s1, true},
-		{"twice the same rival", []string{"fixed", "fixed"}, sizing(t, "{}"), nil, "policy fixed is named twice", true},
+		{"twice the same baseline", []string{"fixed", "fixed"}, sizing(t, "{}"), nil, "policy fixed is named twice", true},
 		{"another environment", of(t, "s1", "pole"), "", nil,
 			"pole acts in stoker/CartPole-v1, the comparison is in stoker/LQR-v1", true},
 		{"another than the configuration's", []string{s1}, sizing(t, "{}"), nil,
 			"s1 acts in stoker/LQR-v1, the comparison is in stoker/Sizing-v2", true},
-		{"a rival of another environment", []string{s1, "fixed"}, "", nil,
+		{"a baseline of another environment", []string{s1, "fixed"}, "", nil,
 			"fixed is made for [stoker/Sizing-v2 stoker/Sizing-v3], not for stoker/LQR-v1", true},
 		{"no run", []string{t.TempDir()}, "", nil, "neither a checkpoint", false},
 		{"no configuration", []string{s1}, "nowhere.yaml", nil, "nowhere.yaml", false},

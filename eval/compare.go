@@ -30,7 +30,7 @@ type Comparison struct {
 	Difference Number `json:"difference"`
 	Lo         Number `json:"lo"`
 	Hi         Number `json:"hi"`
-	// SimultaneousLo and SimultaneousHi hold for all rivals at once.
+	// SimultaneousLo and SimultaneousHi hold for all baselines at once.
 	SimultaneousLo Number `json:"simultaneous_lo"`
 	SimultaneousHi Number `json:"simultaneous_hi"`
 	// SeedsLo and SeedsHi are the range of the difference over training seeds, null where neither policy has several. It
@@ -62,11 +62,11 @@ type Scored struct {
 	Scores stats.Scores
 }
 
-// Compare compares a with each rival by a metric. The rivals form one family for Holm's correction; all scores must
+// Compare compares a with each baseline by a metric. The baselines form one family for Holm's correction; all scores must
 // be of the same workloads ([stats.Scores.Check]).
-func Compare(m Metric, a Scored, rivals []Scored, resamples int, key rng.Key) []Comparison {
-	scores := make([]stats.Scores, len(rivals))
-	for i, b := range rivals {
+func Compare(m Metric, a Scored, baselines []Scored, resamples int, key rng.Key) []Comparison {
+	scores := make([]stats.Scores, len(baselines))
+	for i, b := range baselines {
 		scores[i] = b.Scores
 	}
 	var out []Comparison
@@ -76,14 +76,14 @@ func Compare(m Metric, a Scored, rivals []Scored, resamples int, key rng.Key) []
 			up = stats.Interval{Point: 1 - up.Point, Low: 1 - up.High, High: 1 - up.Low}
 		}
 		next := Comparison{
-			A: a.Name, B: rivals[i].Name, Metric: m.Name,
+			A: a.Name, B: baselines[i].Name, Metric: m.Name,
 			Difference: Number(c.Difference.Point), Lo: Number(c.Difference.Low), Hi: Number(c.Difference.High),
 			SimultaneousLo: Number(c.SimultaneousLow), SimultaneousHi: Number(c.SimultaneousHigh),
 			P: Number(c.P), PHolm: Number(c.PHolm),
 			Improvement: Number(up.Point), ImprovementLo: Number(up.Low), ImprovementHi: Number(up.High),
-			Scope: scope(a, rivals[i]), Verdict: verdict(&c, m.Better),
+			Scope: scope(a, baselines[i]), Verdict: verdict(&c, m.Better),
 		}
-		next.overSeeds(m, a.Scores, rivals[i].Scores)
+		next.overSeeds(m, a.Scores, baselines[i].Scores)
 		out = append(out, next)
 	}
 	return out

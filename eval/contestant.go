@@ -48,20 +48,20 @@ type Version struct {
 	New func(env envs.Env) (rollout.Actor, error)
 }
 
-// Rival is the policy of a name in the program's catalog as a contestant. A nil config means the policy's defaults.
-func Rival(label, name string, config any) (Contestant, error) {
-	r, err := catalog.Default().Rival(name)
+// Baseline is the policy of a name in the program's catalog as a contestant. A nil config means the policy's defaults.
+func Baseline(label, name string, config any) (Contestant, error) {
+	r, err := catalog.Default().Baseline(name)
 	if err != nil {
 		return Contestant{}, err
 	}
 	if config == nil {
 		config = r.Config()
 	}
-	return RivalOf(r, label, config), nil
+	return BaselineOf(r, label, config), nil
 }
 
-// RivalOf is a rival of a catalog as a contestant.
-func RivalOf(r catalog.Rival, label string, config any) Contestant {
+// BaselineOf is a baseline of a catalog as a contestant.
+func BaselineOf(r catalog.Baseline, label string, config any) Contestant {
 	newActor := func(env envs.Env) (rollout.Actor, error) { return r.New(config, env) }
 	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor}}}
 }
@@ -211,7 +211,7 @@ type Settings map[string]string
 func (c *Choice) Settings() (Settings, error) {
 	x := c.Experiment
 	eval := x.Eval
-	eval.Rivals = nil // each is listed as a policy
+	eval.Baselines = nil // each is listed as a policy
 	m, err := configKeys(map[string]any{"env": x.Env.Config, "workload": x.Workload, "wrappers": x.Wrappers, "eval": eval})
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (c *Choice) Settings() (Settings, error) {
 	out := Settings{}
 	flatten(out, "", m)
 	out["env.id"] = x.Env.Name
-	delete(out, "eval.rivals")
+	delete(out, "eval.baselines")
 	for i, what := range c.played {
 		out["policy "+c.Contestants[i].Name] = what
 	}

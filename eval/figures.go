@@ -290,20 +290,20 @@ func (p *painter) intervals() {
 // improvement draws, for each policy compared, the probability that it does better than each of the others under one
 // workload.
 func (p *painter) improvement() {
-	rows := [][]string{{"policy", "rival", "metric", "probability", "lo", "hi", "bounds"}}
+	rows := [][]string{{"policy", "baseline", "metric", "probability", "lo", "hi", "bounds"}}
 	metrics := slices.DeleteFunc(slices.Clone(p.s.Metrics), func(m Metric) bool { return m.Better == "" })
 	if len(metrics) == 0 || len(p.s.compared()) == 0 {
 		return
 	}
 	for _, a := range p.s.compared() {
-		var rivals []string
+		var baselines []string
 		for _, c := range p.s.against(a, metrics[0].Name) {
-			rivals = append(rivals, c.B)
+			baselines = append(baselines, c.B)
 		}
-		f := forest("Probability that "+a+" does better than each under one workload, "+p.spread(a), rivals, len(metrics),
+		f := forest("Probability that "+a+" does better than each under one workload, "+p.spread(a), baselines, len(metrics),
 			func(k int, hide bool) *chart.Panel {
 				panel := chart.NewPanel(words.Of(metrics[k].Name), "", "")
-				panel.Names(rivals, hide)
+				panel.Names(baselines, hide)
 				panel.RangeX(0, 1)
 				panel.TicksX(3)
 				panel.MarginX = 0.04

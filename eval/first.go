@@ -32,7 +32,7 @@ func (s *Summary) equal(a string) []pareto.Equal {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.Frontier.Equal), func(e pareto.Equal) bool {
-		return e.A != s.Methods[i].Name || !slices.ContainsFunc(s.rivals(a), func(p PolicyResult) bool {
+		return e.A != s.Methods[i].Name || !slices.ContainsFunc(s.baselines(a), func(p PolicyResult) bool {
 			return slices.Contains(s.method(e.B).Policies, p.Name)
 		})
 	})
@@ -167,35 +167,35 @@ func share(x, violated float64) string {
 // firstOfPoints compares policies as they are, where there is no frontier.
 func (s *Summary) firstOfPoints(a string) string {
 	out := a + " " + s.keeps(a) + "; "
-	rivals, word := s.rivals(a), "baseline"
+	baselines, word := s.baselines(a), "baseline"
 	switch {
-	case len(rivals) == 0:
+	case len(baselines) == 0:
 		return out + "there is no baseline to compare it with"
-	case rivals[0].Kind == catalog.Learned:
+	case baselines[0].Kind == catalog.Learned:
 		word = "other policy"
 	}
-	objective, which := s.metric(s.Objective), fmt.Sprintf("the best of %d baselines", len(rivals))
+	objective, which := s.metric(s.Objective), fmt.Sprintf("the best of %d baselines", len(baselines))
 	if s.Constraint != "" {
 		m := s.metric(s.Constraint)
 		kept := func(p PolicyResult) bool {
 			v := s.verdictOn(a, p.Name)
 			return !worseThan(m, p.Metrics[m.Name].Mean, s.policy(a).Metrics[m.Name].Mean, v.Margin)
 		}
-		all := rivals
-		if rivals = slices.DeleteFunc(slices.Clone(rivals), func(p PolicyResult) bool { return !kept(p) }); len(rivals) == 0 {
+		all := baselines
+		if baselines = slices.DeleteFunc(slices.Clone(baselines), func(p PolicyResult) bool { return !kept(p) }); len(baselines) == 0 {
 			p := slices.MinFunc(all, func(x, y PolicyResult) int { return order(m, x, y) })
 			c := float64(p.Metrics[m.Name].Mean)
 			return fmt.Sprintf("%sno %s keeps as many; the closest, %s, %s %s", out, word, p.Name, s.violates(c),
 				s.objectiveAt(float64(p.Metrics[s.Objective].Mean)))
 		}
 		which = "the best " + word + " that keeps as many"
-		if len(rivals) == 1 {
+		if len(baselines) == 1 {
 			which = "the only " + word + " that keeps as many"
 		}
-	} else if len(rivals) == 1 {
+	} else if len(baselines) == 1 {
 		which = "the only " + word
 	}
-	best := slices.MinFunc(rivals, func(x, y PolicyResult) int { return order(objective, x, y) })
+	best := slices.MinFunc(baselines, func(x, y PolicyResult) int { return order(objective, x, y) })
 	v := s.verdictOn(a, best.Name)
 	if v.Verdict == Infeasible {
 		return out + "it cannot be compared with " + best.Name + ": neither serves the load"
@@ -203,8 +203,8 @@ func (s *Summary) firstOfPoints(a string) string {
 	return out + s.change(v, which)
 }
 
-// rivals are those that policy a is set beside first: the baselines, else the other learned policies.
-func (s *Summary) rivals(a string) []PolicyResult {
+// baselines are those that policy a is set beside first: the baselines, else the other learned policies.
+func (s *Summary) baselines(a string) []PolicyResult {
 	var baselines, learned []PolicyResult
 	for _, p := range s.Policies {
 		switch {
@@ -257,9 +257,9 @@ func (s *Summary) change(v Verdict, which string) string {
 	if m.Unit != "1" && m.Unit != "" && m.Unit != m.Name {
 		unit = " " + m.Unit
 	}
-	rival := float64(s.policy(v.B).Metrics[v.Objective].Mean)
-	if low, high := m.Bounds.Limits(); low == 0 && math.IsInf(high, 1) && rival > 0 {
-		unit, scale = " %", 100/rival
+	baseline := float64(s.policy(v.B).Metrics[v.Objective].Mean)
+	if low, high := m.Bounds.Limits(); low == 0 && math.IsInf(high, 1) && baseline > 0 {
+		unit, scale = " %", 100/baseline
 	}
 	name, word := words.Of(v.Objective), "higher"
 	if d.At == 0 {

@@ -24,8 +24,8 @@ type FrontierRequest struct {
 	Sets   []string
 	// Dial are the values of env.reward.dial under which learned policies play; none is the experiment's own.
 	Dial []string
-	// Rivals are families of rivals: rule, or autoscaler.cpu=0.3,0.5.
-	Rivals []string
+	// Baselines are families of baselines: rule, or autoscaler.cpu=0.3,0.5.
+	Baselines []string
 	// Levels are the shares of violated windows at which prices are compared.
 	Levels    []float64
 	Resamples int
@@ -106,7 +106,7 @@ func (q *FrontierRequest) members() (all []setting, x *configs.Experiment, err e
 			if d != "" {
 				sets, setting = append(sets, dialKey+"=["+d+"]"), "dial "+d
 			}
-			c, err := Choose(q.Names, q.Paths, q.Config, append(sets, "eval.rivals=[]"))
+			c, err := Choose(q.Names, q.Paths, q.Config, append(sets, "eval.baselines=[]"))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -118,18 +118,18 @@ func (q *FrontierRequest) members() (all []setting, x *configs.Experiment, err e
 			}
 		}
 	}
-	for _, text := range q.Rivals {
+	for _, text := range q.Baselines {
 		name, key, values, err := parse(text)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, v := range values {
-			rival, setting := "{name: "+name+"}", asItIs
+			baseline, setting := "{name: "+name+"}", asItIs
 			if key != "" {
-				rival, setting = fmt.Sprintf("{name: %s, %s: %s}", name, key, v), key+" "+v
+				baseline, setting = fmt.Sprintf("{name: %s, %s: %s}", name, key, v), key+" "+v
 			}
 			c, err := Choose(q.Names, append(slices.Clone(q.Paths), name), q.Config, append(slices.Clone(q.Sets),
-				"eval.rivals=["+rival+"]"))
+				"eval.baselines=["+baseline+"]"))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -140,7 +140,7 @@ func (q *FrontierRequest) members() (all []setting, x *configs.Experiment, err e
 		}
 	}
 	if len(all) == 0 {
-		return nil, nil, train.Usage("nothing to compare: name runs, or rivals with --rival")
+		return nil, nil, train.Usage("nothing to compare: name runs, or baselines with --baseline")
 	}
 	return all, x, nil
 }
@@ -152,13 +152,13 @@ func (q *FrontierRequest) member(c *Choice, i int, family, name string) setting 
 	return setting{family, name, con}
 }
 
-// parse reads a family of rivals: its name, or its name, a key and values of it.
+// parse reads a family of baselines: its name, or its name, a key and values of it.
 func parse(text string) (name, key string, values []string, err error) {
 	left, right, given := strings.Cut(text, "=")
 	name, key, keyed := strings.Cut(left, ".")
 	values = strings.Split(right, ",")
 	if name == "" || given != keyed || keyed && (key == "" || slices.Contains(values, "")) {
-		return "", "", nil, train.Usage("a family is %q, want a rival's name, or a key of it and values: autoscaler.cpu=0.3,0.5", text)
+		return "", "", nil, train.Usage("a family is %q, want a baseline's name, or a key of it and values: autoscaler.cpu=0.3,0.5", text)
 	}
 	return name, key, values, nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// Rivals play under the values of a key; the first family has a ratio of 1.
+// Baselines play under the values of a key; the first family has a ratio of 1.
 func TestRunFrontier(t *testing.T) {
-	q := FrontierRequest{Names: catalog.Default(), Config: "sizing/attmf", Rivals: []string{"autoscaler.cpu=0.3,0.7", "fixed"},
+	q := FrontierRequest{Names: catalog.Default(), Config: "sizing/attmf", Baselines: []string{"autoscaler.cpu=0.3,0.7", "fixed"},
 		Sets: []string{"env.windows=10", "eval.seeds=1-4"}, Levels: []float64{1}, Resamples: 100, Workers: 2}
 	r, err := RunFrontier(t.Context(), q)
 	if err != nil {
@@ -32,19 +32,19 @@ func TestRunFrontier(t *testing.T) {
 		t.Errorf("%v, %v", files, err)
 	}
 	for text, want := range map[string]string{
-		"autoscaler.cpu": "want a rival's name", "autoscaler=1": "want a rival's name", "autoscaler.cpu=0.3,": "want a rival's name",
-		"nobody": "nobody", "autoscaler.cp=1": "unknown key", "": "want a rival's name",
+		"autoscaler.cpu": "want a baseline's name", "autoscaler=1": "want a baseline's name", "autoscaler.cpu=0.3,": "want a baseline's name",
+		"nobody": "nobody", "autoscaler.cp=1": "unknown key", "": "want a baseline's name",
 	} {
-		q.Rivals = []string{text}
+		q.Baselines = []string{text}
 		if _, err := RunFrontier(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	q.Rivals = nil
+	q.Baselines = nil
 	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "nothing to compare") {
 		t.Errorf("nobody: %v", err)
 	}
-	q.Config, q.Rivals, q.Sets = "classic/lqr", []string{"random"}, nil
+	q.Config, q.Baselines, q.Sets = "classic/lqr", []string{"random"}, nil
 	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "better lower") {
 		t.Errorf("an environment without a constraint: %v", err)
 	}

@@ -136,7 +136,7 @@ func (c *Choice) settings(env envs.Env) (own, more []setting, err error) {
 			own = append(own, x)
 			continue
 		}
-		r, err := c.names.Rival(chosen.Name)
+		r, err := c.names.Baseline(chosen.Name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -160,7 +160,7 @@ func (c *Choice) settings(env envs.Env) (own, more []setting, err error) {
 			continue
 		}
 		seen = append(seen, x.method)
-		more = append(more, furtherRivals(r, chosen, x, env)...)
+		more = append(more, furtherBaselines(r, chosen, x, env)...)
 	}
 	more = slices.DeleteFunc(more, func(x setting) bool {
 		return slices.ContainsFunc(own, func(o setting) bool { return o.method == x.method && o.name == x.name })
@@ -169,15 +169,15 @@ func (c *Choice) settings(env envs.Env) (own, more []setting, err error) {
 	return own, append(learned, more...), err
 }
 
-// methodOf names the method of contestant i: by the rival, and by the contestant where the rival has several
+// methodOf names the method of contestant i: by the baseline, and by the contestant where the baseline has several
 // configurations beside its dial.
-func (c *Choice) methodOf(i int, rival, rest string) string {
+func (c *Choice) methodOf(i int, baseline, rest string) string {
 	if c.methods == nil {
 		c.methods = map[string]string{}
 	}
-	key := rival + rest
+	key := baseline + rest
 	if _, ok := c.methods[key]; !ok {
-		name := rival
+		name := baseline
 		for _, taken := range c.methods {
 			if taken == name {
 				name = c.Contestants[i].Name
@@ -197,9 +197,9 @@ func configKeys(config any) (map[string]any, error) {
 	return keysOf(text)
 }
 
-// furtherRivals are a rival's settings along its dial. A value that the configuration or the environment refuses is left
+// furtherBaselines are a baseline's settings along its dial. A value that the configuration or the environment refuses is left
 // out.
-func furtherRivals(r catalog.Rival, chosen configs.Choice, x setting, env envs.Env) (out []setting) {
+func furtherBaselines(r catalog.Baseline, chosen configs.Choice, x setting, env envs.Env) (out []setting) {
 	for _, v := range r.Dial.Values {
 		config := r.Config()
 		text, err := json.Marshal(chosen.Config)
@@ -214,7 +214,7 @@ func furtherRivals(r catalog.Rival, chosen configs.Choice, x setting, env envs.E
 			continue
 		}
 		name := fmt.Sprintf("%s %v", r.Dial.Key, v)
-		out = append(out, setting{x.method, name, RivalOf(r, x.method+", "+name, config)})
+		out = append(out, setting{x.method, name, BaselineOf(r, x.method+", "+name, config)})
 	}
 	return out
 }
@@ -244,7 +244,7 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 			if d, err = strconv.ParseFloat(report.Plain(d), 64); err != nil {
 				return nil, err
 			}
-			sets := append(slices.Clone(c.sets), fmt.Sprintf("%s=[%v]", dialKey, d), "eval.rivals=[]")
+			sets := append(slices.Clone(c.sets), fmt.Sprintf("%s=[%v]", dialKey, d), "eval.baselines=[]")
 			at, err := Choose(c.names, c.learned, c.config, sets)
 			if err != nil {
 				return nil, err
@@ -263,12 +263,12 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 	return slices.CompactFunc(out, func(a, b setting) bool { return a.contestant.Name == b.contestant.Name }), nil
 }
 
-// Fit reports the first rival of an experiment that cannot play in an environment such as env, by its key: before
+// Fit reports the first baseline of an experiment that cannot play in an environment such as env, by its key: before
 // training, not after it.
 func Fit(names *catalog.Catalog, x *configs.Experiment, env envs.Env) error {
-	for i, choice := range x.Eval.Rivals {
-		key := fmt.Sprintf("eval.rivals[%d]", i)
-		r, err := names.Rival(choice.Name)
+	for i, choice := range x.Eval.Baselines {
+		key := fmt.Sprintf("eval.baselines[%d]", i)
+		r, err := names.Baseline(choice.Name)
 		if err != nil {
 			return train.Usage("%s: %w", key, err)
 		}

@@ -50,7 +50,7 @@ func leave(t *testing.T, c *Choice, dir string) *Summary {
 // stands last, and the first sentence says what is had at equal violations.
 func TestFrontiers(t *testing.T) {
 	c, err := Choose(catalog.Default(), nil, "sizing/attmf", []string{"env.windows=6", "eval.seeds=1-6",
-		"eval.rivals=[rule, {name: oracle, horizon: 1, budget: 50}, autoscaler, {name: autoscaler, cpu: 0.4}, fixed]"})
+		"eval.baselines=[rule, {name: oracle, horizon: 1, budget: 50}, autoscaler, {name: autoscaler, cpu: 0.4}, fixed]"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +96,9 @@ func TestFrontiers(t *testing.T) {
 	}
 }
 
-// A rival that cannot play is refused by its key.
+// A baseline that cannot play is refused by its key.
 func TestFit(t *testing.T) {
-	x, err := configs.Load("sizing/attmf", []string{"env.workflow=tcktapp", "eval.rivals=[fixed, rule]"}, catalog.Default())
+	x, err := configs.Load("sizing/attmf", []string{"env.workflow=tcktapp", "eval.baselines=[fixed, rule]"}, catalog.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +106,10 @@ func TestFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Fit(catalog.Default(), x, env); err == nil || !strings.Contains(err.Error(), "eval.rivals[1]: rule: no numbers come with") {
+	if err := Fit(catalog.Default(), x, env); err == nil || !strings.Contains(err.Error(), "eval.baselines[1]: rule: no numbers come with") {
 		t.Errorf("rule without numbers: %v", err)
 	}
-	x.Eval.Rivals = x.Eval.Rivals[:1]
+	x.Eval.Baselines = x.Eval.Baselines[:1]
 	if err := Fit(catalog.Default(), x, env); err != nil {
 		t.Error(err)
 	}

@@ -30,7 +30,7 @@ type PowerRow struct {
 	Unit          string  `json:"unit"`
 	TrainingSeeds int     `json:"training_seeds"`
 	WorkloadSeeds int     `json:"workload_seeds"`
-	Rivals        int     `json:"rivals"`
+	Baselines     int     `json:"baselines"`
 	// Power is the probability that eval declares the difference.
 	Power float64 `json:"power"`
 }
@@ -42,7 +42,7 @@ type PowerPlan struct {
 	// SeedDeviation is that between training seeds over that between workloads, where there is no pilot.
 	SeedDeviation       float64
 	Training, Workloads []int
-	Rivals              int
+	Baselines           int
 	// Metrics of a pilot, all where none is named.
 	Metrics []string
 	// Trials are simulated for each row.
@@ -65,7 +65,7 @@ func (p PowerPlan) row(r PowerRow) (PowerRow, error) {
 	var err error
 	r.Power, err = stats.Power(stats.Plan{
 		Effect: r.Difference, Variation: stats.Variation{Seeds: r.SeedDeviation, Workloads: r.Deviation},
-		TrainingSeeds: r.TrainingSeeds, WorkloadSeeds: r.WorkloadSeeds, Rivals: r.Rivals,
+		TrainingSeeds: r.TrainingSeeds, WorkloadSeeds: r.WorkloadSeeds, Baselines: r.Baselines,
 	}, p.Trials, rng.New(1, "power"))
 	if err != nil {
 		err = train.Usage("%w", err)
@@ -83,7 +83,7 @@ func PowerTable(p PowerPlan) ([]PowerRow, error) {
 		for _, n := range p.Workloads {
 			for _, e := range p.Effects {
 				r, err := p.row(PowerRow{Difference: e, Deviation: 1, SeedDeviation: p.SeedDeviation, Unit: "deviations",
-					TrainingSeeds: m, WorkloadSeeds: n, Rivals: p.Rivals})
+					TrainingSeeds: m, WorkloadSeeds: n, Baselines: p.Baselines})
 				if err != nil {
 					return nil, err
 				}
@@ -135,7 +135,7 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 				continue
 			}
 			rows, err := p.pilot(scoresOf(t, c.A, upward), scoresOf(t, c.B, upward),
-				PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Rivals: len(s.Policies) - 1})
+				PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Baselines: len(s.Policies) - 1})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s, %s against %s: %w", filepath.Join(dir, ScoresFile), m.Name, c.A, c.B, err)
 			}

@@ -17,11 +17,11 @@ func TestPowerOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(rows) != 2*4 {
-		t.Fatalf("%d rows, want two for each of four rivals", len(rows))
+		t.Fatalf("%d rows, want two for each of four baselines", len(rows))
 	}
 	r := rows[0]
 	mean := float64(s.against("attmf", "cost")[0].Difference)
-	if r.A != "attmf" || r.B != "fixed" || r.Unit != "USD" || r.Rivals != 4 || r.TrainingSeeds != 3 ||
+	if r.A != "attmf" || r.B != "fixed" || r.Unit != "USD" || r.Baselines != 4 || r.TrainingSeeds != 3 ||
 		math.Abs(r.Difference-mean) > 1e-12 || !(r.Deviation > 0) || !(r.SeedDeviation >= 0) {
 		t.Errorf("row %+v, want a difference of %g", r, mean)
 	}

@@ -44,16 +44,16 @@ type page struct {
 
 // reportVerdicts are those on one policy.
 type reportVerdicts struct {
-	Policy string
-	Scopes []scoped
-	Lines  []reportLine
-	Rivals []string
-	Rows   [][]reportCell
+	Policy    string
+	Scopes    []scoped
+	Lines     []reportLine
+	Baselines []string
+	Rows      [][]reportCell
 }
 
-// reportLine is the verdicts against one rival in words.
+// reportLine is the verdicts against one baseline in words.
 type reportLine struct {
-	Rival        string
+	Baseline     string
 	Verdict, Why string
 	// Single are the verdicts by single metrics.
 	Single string
@@ -165,8 +165,8 @@ func split(f report.Format, v shown) reportCell {
 func (s *Summary) reportVerdicts(a string) reportVerdicts {
 	v := reportVerdicts{Policy: a, Scopes: s.scopes(a)}
 	for _, c := range s.against(a, s.Metrics[0].Name) {
-		v.Rivals = append(v.Rivals, c.B)
-		line := reportLine{Rival: c.B, Single: s.conclusion(a, c.B)}
+		v.Baselines = append(v.Baselines, c.B)
+		line := reportLine{Baseline: c.B, Single: s.conclusion(a, c.B)}
 		if i := slices.IndexFunc(s.Verdicts, func(v Verdict) bool { return v.A == a && v.B == c.B }); i >= 0 {
 			line.Verdict, line.Why = s.Verdicts[i].Verdict, s.Verdicts[i].Why
 		}

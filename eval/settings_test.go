@@ -13,9 +13,9 @@ import (
 
 // An evaluation is written again with the same settings, and kept from one with others, which are named.
 func TestSettings(t *testing.T) {
-	settings := func(sets []string, rival []string, runs ...string) Settings {
+	settings := func(sets []string, baseline []string, runs ...string) Settings {
 		t.Helper()
-		c, err := Choose(catalog.Default(), append(of(t, runs...), rival...), "", sets)
+		c, err := Choose(catalog.Default(), append(of(t, runs...), baseline...), "", sets)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestSettings(t *testing.T) {
 		{"seeds", settings([]string{"eval.seeds=1-3"}, nil, "s1", "s2"), []string{"eval.seeds: 1-20 there, 1-3 now"}},
 		{"environment", settings([]string{"env.noise=0.4"}, nil, "s1", "s2"), []string{"env.noise: 0.3 there, 0.4 now"}},
 		{"other runs", settings(nil, nil, "s1", "s3"), []string{"policy tiny: training seed 1 at step 2", "training seed 3 at step 2"}},
-		{"another rival", settings(nil, []string{"random"}, "s1", "s2"), []string{"policy random: nothing there, random {} now"}},
+		{"another baseline", settings(nil, []string{"random"}, "s1", "s2"), []string{"policy random: nothing there, random {} now"}},
 		{"constraint", settings([]string{"eval.objective=cost"}, nil, "s1", "s2"), []string{"eval.objective:  there, cost now"}},
 	} {
 		_, err := c.s.May(out, false)

@@ -83,7 +83,7 @@ type Estimate struct {
 const statistic = "mean over training seeds and workload seeds; 95 % intervals within the metric's bounds by a " +
 	"bootstrap that resamples both, nowhere narrower than Student's t; with two or three training seeds their range in " +
 	"place of an interval; differences are of these means, paired by workload; p by sign flips over " +
-	"workloads and, with several training seeds, not below Welch's t over both; Holm's correction over the rivals " +
+	"workloads and, with several training seeds, not below Welch's t over both; Holm's correction over the baselines " +
 	"of a policy and metric; better or worse needs p_holm below 0.05 and a simultaneous interval without zero"
 
 // Analysis says what is made of what was played.
@@ -141,8 +141,8 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	for _, c := range comparedAmong(p.Contestants) {
 		for k, m := range metrics {
 			of := key.With(1).With(uint64(c)).With(uint64(k))
-			rivals := slices.Delete(slices.Clone(all[k]), c, c+1)
-			s.Comparisons = append(s.Comparisons, Compare(m, all[k][c], rivals, a.Resamples, of)...)
+			baselines := slices.Delete(slices.Clone(all[k]), c, c+1)
+			s.Comparisons = append(s.Comparisons, Compare(m, all[k][c], baselines, a.Resamples, of)...)
 		}
 	}
 	slices.SortStableFunc(s.Policies, func(a, b PolicyResult) int { return bounds(a.Kind) - bounds(b.Kind) })

@@ -29,7 +29,7 @@ func (e *Estimate) shown(few bool) shown {
 	return shown{report.Between(e.Mean, e.MeanLo, e.MeanHi), false}
 }
 
-// differs is the difference of a comparison, with the interval that decides its verdict: it holds for all rivals at once.
+// differs is the difference of a comparison, with the interval that decides its verdict: it holds for all baselines at once.
 func (s *Summary) differs(c *Comparison) shown {
 	return shown{report.Between(c.Difference, c.SimultaneousLo, c.SimultaneousHi), false}
 }
@@ -324,7 +324,7 @@ func Markdown(s *Summary) string {
 	return b.String()
 }
 
-// markdownVerdicts writes policy a's comparisons: a row per metric, a column per rival.
+// markdownVerdicts writes policy a's comparisons: a row per metric, a column per baseline.
 func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 	fmt.Fprintf(b, "## Verdicts on %s\n\nBy %s.\n\n", a, s.criteria())
 	rows := [][]string{{"against", "verdict", "why"}}
@@ -334,7 +334,7 @@ func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 		}
 	}
 	report.Markdown(b, rows)
-	fmt.Fprintf(b, "\nBy single metrics: difference of the means %s − other under the same workload [95 %% interval for all rivals at once], p "+
+	fmt.Fprintf(b, "\nBy single metrics: difference of the means %s − other under the same workload [95 %% interval for all baselines at once], p "+
 		"after Holm's correction, and what %s is.\n\n", a, a)
 	head := []string{"metric"}
 	for _, c := range s.against(a, s.Metrics[0].Name) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// service is a learned policy and two rivals by price and share of windows violated over 20 workloads. Levels are the
+// service is a learned policy and two baselines by price and share of windows violated over 20 workloads. Levels are the
 // means of each, in that order; both metrics differ between workloads by far more than noise, alike for all.
 func service(noise float64, levels ...[2]float64) *Played {
 	p := &Played{Spec: &envs.Spec{ID: "stoker/Service-v1", Constraint: "violated", Objective: "price", Info: []envs.Quantity{
@@ -24,7 +24,7 @@ func service(noise float64, levels ...[2]float64) *Played {
 	for j := range load {
 		load[j] = s.Norm() / 10
 	}
-	for i, name := range []string{"learned", "rival", "oracle"}[:len(levels)] {
+	for i, name := range []string{"learned", "baseline", "oracle"}[:len(levels)] {
 		kind := []catalog.Kind{catalog.Learned, catalog.Heuristic, catalog.Oracle}[i]
 		var eps []envs.Episode
 		for j := range load {
@@ -67,15 +67,15 @@ func TestOrderedVerdict(t *testing.T) {
 		{"cheaper, as few violations", [2]float64{4, 0.1}, 0.02, Better, "better by price, violated kept at least as well", Better},
 		{"cheaper, fewer violations", [2]float64{4, 0.05}, 0.02, Better, "better by price, violated kept at least as well", Better},
 		{"cheaper, a little more violations", [2]float64{4, 0.11}, 0.02, Better, "better by price, violated kept less well within the tolerance", Better},
-		{"dearer, a little fewer violations", [2]float64{6, 0.09}, 0.02, Worse, "worse by price, violated kept less well within the tolerance by rival", Worse},
+		{"dearer, a little fewer violations", [2]float64{6, 0.09}, 0.02, Worse, "worse by price, violated kept less well within the tolerance by baseline", Worse},
 		{"cheaper, far more violations", [2]float64{4, 0.3}, 0.02, Undecided, "a trade-off: better by price, worse by violated", Better},
 		{"dearer, far fewer violations", [2]float64{6, 0.02}, 0.02, Undecided, "a trade-off: worse by price, better by violated", Worse},
-		{"dearer, as many violations", [2]float64{6, 0.1}, 0.02, Worse, "worse by price, violated kept at least as well by rival", Worse},
-		{"dearer, more violations", [2]float64{6, 0.4}, 0.02, Worse, "worse by price, violated kept at least as well by rival", Worse},
+		{"dearer, as many violations", [2]float64{6, 0.1}, 0.02, Worse, "worse by price, violated kept at least as well by baseline", Worse},
+		{"dearer, more violations", [2]float64{6, 0.4}, 0.02, Worse, "worse by price, violated kept at least as well by baseline", Worse},
 		{"as dear, fewer violations", [2]float64{5, 0.02}, 0.02, Undecided, "better by violated, price undecided", Undecided},
 		{"as dear, as many violations", [2]float64{5, 0.1}, 0.02, Undecided, "neither price nor violated decided", Undecided},
 		{"cheaper, violations uncertain", [2]float64{1, 0.1}, 0.6, Undecided, "better by price, but it is not shown that violated is kept as well", Better},
-		{"dearer, violations uncertain", [2]float64{20, 0.1}, 0.6, Undecided, "worse by price, but it is not shown that rival keeps violated as well", Worse},
+		{"dearer, violations uncertain", [2]float64{20, 0.1}, 0.6, Undecided, "worse by price, but it is not shown that baseline keeps violated as well", Worse},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := service(c.noise, c.learned, [2]float64{5, 0.1})
@@ -130,7 +130,7 @@ func TestInfeasible(t *testing.T) {
 			t.Errorf("%+v, want %s", v, want)
 		}
 	}
-	if want := "it cannot be compared with rival: neither serves the load"; !strings.Contains(s.Summary, want) {
+	if want := "it cannot be compared with baseline: neither serves the load"; !strings.Contains(s.Summary, want) {
 		t.Errorf("%q, want %q in it", s.Summary, want)
 	}
 	// A share of success is infeasible where it is near 0.
@@ -179,17 +179,17 @@ func TestSentence(t *testing.T) {
 		want string
 	}{
 		{"better and worse", service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1}, [2]float64{3, 0.05}),
-			"learned keeps 90 % of windows within the QoS at 4.06 USD/h; its price is 19.6 % lower [18.3, 20.9] than with rival, " +
+			"learned keeps 90 % of windows within the QoS at 4.06 USD/h; its price is 19.6 % lower [18.3, 20.9] than with baseline, " +
 				"the only baseline that keeps as many: better, over 1 training seed and 20 workload seeds; the bound, oracle, keeps " +
 				"94.9 % of windows within the QoS at 3.03 USD/h"},
 		{"undecided", service(0.02, [2]float64{5, 0.1}, [2]float64{5, 0.1}),
-			"learned keeps 90 % of windows within the QoS at 5.08 USD/h; its price is 0.5 % higher [−0.8, 1.7] than with rival, " +
+			"learned keeps 90 % of windows within the QoS at 5.08 USD/h; its price is 0.5 % higher [−0.8, 1.7] than with baseline, " +
 				"the only baseline that keeps as many: undecided, over 1 training seed and 20 workload seeds"},
 		{"undecided, violations decided", service(0.02, [2]float64{5, 0.02}, [2]float64{5, 0.1}),
-			"learned keeps 98 % of windows within the QoS at 5.08 USD/h; no baseline keeps as many; the closest, rival, violates " +
+			"learned keeps 98 % of windows within the QoS at 5.08 USD/h; no baseline keeps as many; the closest, baseline, violates " +
 				"10 % at 5.05 USD/h, over 1 training seed and 20 workload seeds"},
 		{"a trade-off", service(0.02, [2]float64{4, 0.3}, [2]float64{5, 0.1}),
-			"learned keeps 70 % of windows within the QoS at 4.06 USD/h; its price is 19.6 % lower [18.5, 20.8] than with rival, " +
+			"learned keeps 70 % of windows within the QoS at 4.06 USD/h; its price is 19.6 % lower [18.5, 20.8] than with baseline, " +
 				"the only baseline that keeps as many: undecided (a trade-off: better by price, worse by violated), over 1 training " +
 				"seed and 20 workload seeds"},
 		{"alone", service(0, [2]float64{5, 0.1}),
@@ -202,7 +202,7 @@ func TestSentence(t *testing.T) {
 	}
 	p := service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1}, [2]float64{3, 0.05})
 	p.Contestants[1].Kind, p.Contestants[1].Versions = catalog.Learned, p.Contestants[0].Versions
-	if got := judged(t, p, "").Summary; !strings.Contains(got, "; rival keeps 90 % of windows within the QoS at 5.05 USD/h; its price is 24.4 % higher") {
+	if got := judged(t, p, "").Summary; !strings.Contains(got, "; baseline keeps 90 % of windows within the QoS at 5.05 USD/h; its price is 24.4 % higher") {
 		t.Errorf("two learned policies: %s", got)
 	}
 	p = service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1})
@@ -211,7 +211,7 @@ func TestSentence(t *testing.T) {
 		con.Versions = append(con.Versions, Version{TrainingSeed: k + 1, Source: "runs/y"})
 		p.Episodes[0] = append(p.Episodes[0], eps)
 	}
-	if got := judged(t, p, "").Summary; !strings.Contains(got, "its price is 19.6 % lower [18.5, 20.7] than with rival") ||
+	if got := judged(t, p, "").Summary; !strings.Contains(got, "its price is 19.6 % lower [18.5, 20.7] than with baseline") ||
 		!strings.Contains(got, "over 3 training seeds and 20 workload seeds") {
 		t.Errorf("three training seeds: %s", got)
 	}

@@ -45,7 +45,7 @@ func (s *Summary) tolerance() string {
 	return report.Plain(100*s.Tolerance) + " % of the other's mean"
 }
 
-// conclusions are the verdicts by single metrics in words: a line per policy compared and rival.
+// conclusions are the verdicts by single metrics in words: a line per policy compared and baseline.
 func (s *Summary) conclusions() []string {
 	if len(s.Metrics) == 1 || len(s.Comparisons) == 0 {
 		return nil // the verdicts say it
@@ -93,7 +93,7 @@ func ByVerdict(by map[string][]string, words ...string) string {
 	return strings.Join(parts, "; ")
 }
 
-// scoped is of what verdicts hold; Against names the rivals where it is not the same for all.
+// scoped is of what verdicts hold; Against names the baselines where it is not the same for all.
 type scoped struct{ Scope, Against string }
 
 // scopes say of what the verdicts on a hold.
@@ -115,14 +115,14 @@ func (s *Summary) scopes(a string) []scoped {
 
 // shortfalls are what keeps verdicts from being made.
 func (s *Summary) shortfalls() []string {
-	rivals := len(s.Policies) - 1
-	if n := stats.Workloads(rivals); len(s.compared()) > 0 && len(s.Seeds) < n {
+	baselines := len(s.Policies) - 1
+	if n := stats.Workloads(baselines); len(s.compared()) > 0 && len(s.Seeds) < n {
 		others := "policies"
-		if rivals == 1 {
+		if baselines == 1 {
 			others = "policy"
 		}
 		return []string{fmt.Sprintf("too few workload seeds for any verdict: %d; with %d other %s it takes at least %d",
-			len(s.Seeds), rivals, others, n)}
+			len(s.Seeds), baselines, others, n)}
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("verdicts %v", verdicts)
 	}
 	if n := len(list(top["comparisons"])); n != 4*len(metrics) {
-		t.Errorf("%d comparisons, want one per rival and metric", n)
+		t.Errorf("%d comparisons, want one per baseline and metric", n)
 	}
 }
 

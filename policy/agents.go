@@ -60,7 +60,7 @@ func (a *Agent) open(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (ag
 }
 
 // Fallback is a row of the table of rules that can act in a policy's place. It has the name and the configuration of
-// the catalog's rival.
+// the catalog's baseline.
 type Fallback struct {
 	Name string
 	// Envs are the ids of the environments for which it is made; the first row for an environment is its default.

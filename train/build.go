@@ -159,7 +159,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	w.workers = min(cmp.Or(engine.Workers, threads, runtime.GOMAXPROCS(0)), copies)
 	newEnv := func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }
 	w.vector, err = envs.NewVector(newEnv, envs.VectorOptions{
-		Copies: copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
+		NumEnvs: copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
 	})
 	if err != nil {
 		return w, err
@@ -169,7 +169,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 		return w, err
 	}
 	w.learner, err = newLearner(x, a, agents.Context{
-		Spec: w.vector.Spec(), Copies: copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
+		Spec: w.vector.Spec(), NumEnvs: copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
 		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher,
 			error) {
 			return newTeacher(catalog.Of(x), name, w.vector.Env(0))
@@ -236,9 +236,9 @@ func (w *world) kernels() string {
 	return trainer + ", acting on " + actor
 }
 
-// newTeacher makes a rival, with its defaults, for a learner to imitate.
+// newTeacher makes a baseline, with its defaults, for a learner to imitate.
 func newTeacher(c *catalog.Catalog, name string, env envs.Env) (agents.Teacher, error) {
-	r, err := c.Rival(name)
+	r, err := c.Baseline(name)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func copiesOf(x *configs.Experiment) int {
 	if x.Train.Library.Path != "" {
 		return 1
 	}
-	return x.Train.Copies
+	return x.Train.Envs
 }
 
 // offlineOf is the learner as one that learns from a library, nil where the experiment names none.

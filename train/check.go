@@ -225,11 +225,11 @@ func (r *run) gaveUp() *GaveUp {
 	if err != nil {
 		return nil
 	}
-	rival, err := all.Rival(s.Nothing.Name)
+	baseline, err := all.Baseline(s.Nothing.Name)
 	if err != nil {
 		return nil
 	}
-	actor, err := rival.New(s.Nothing.Config, env)
+	actor, err := baseline.New(s.Nothing.Config, env)
 	if err != nil {
 		return nil
 	}

@@ -183,7 +183,7 @@ func (r *run) logSetup() error {
 	}
 	x := r.world.x
 	return r.log.events.HParams(map[string]any{
-		"agent": x.Agent.Name, "env": x.Env.Name, "seed": x.Seed, "steps": x.Train.Steps, "copies": x.Train.Copies, "engine": x.Engine.Name,
+		"agent": x.Agent.Name, "env": x.Env.Name, "seed": x.Seed, "steps": x.Train.Steps, "copies": x.Train.Envs, "engine": x.Engine.Name,
 	}, nil)
 }
 

@@ -17,7 +17,7 @@ func ExampleStart() {
 name: lqr
 env: stoker/LQR-v1
 agent: {name: maddpg, mix: single, hidden: [16], batch: 32, random_steps: 100, learning_starts: 100}
-train: {steps: 400, copies: 4, log_every: 100, evaluate: {every: 200, episodes: 2, metric: cost}, checkpoint: {every: 200}}
+train: {steps: 400, envs: 4, log_every: 100, evaluate: {every: 200, episodes: 2, metric: cost}, checkpoint: {every: 200}}
 `), nil, catalog.Default())
 	if err != nil {
 		fmt.Println(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/state/statetest"
 )
 
-// Whatever a configuration says, with the keys of every environment, agent and rival of the tables: it is refused, or
+// Whatever a configuration says, with the keys of every environment, agent and baseline of the tables: it is refused, or
 // written out and read back it is the same and shapes the same results.
 func FuzzExperiment(f *testing.F) {
 	for _, c := range combinations() {

@@ -13,7 +13,7 @@ func TestGivingUpIsSaid(t *testing.T) {
 name: idle
 env: {id: stoker/Sizing-v3, windows: 3}
 agent: ppo
-train: {steps: 24, copies: 2, evaluate: {every: 24, episodes: 2}}
+train: {steps: 24, envs: 2, evaluate: {every: 24, episodes: 2}}
 `
 	for _, c := range []struct {
 		factor string

@@ -26,7 +26,7 @@ name: spread
 seed: 7
 env: {id: stoker/SimpleSpread-v1, steps: 5}
 agent: {name: maddpg, mix: joint, hidden: [4], batch: 4, replay: 30, update_every: 4, random_steps: 6, learning_starts: 9}
-train: {steps: 48, copies: 3, log_every: 10, evaluate: {every: 15, episodes: 2}, checkpoint: {every: 12, keep: 2}}
+train: {steps: 48, envs: 3, log_every: 10, evaluate: {every: 15, episodes: 2}, checkpoint: {every: 12, keep: 2}}
 `,
 	// Continuous actions, standardised observations, falling noise.
 	"lqr": `
@@ -34,7 +34,7 @@ name: lqr
 seed: 8
 env: {id: stoker/LQR-v1, steps: 7}
 agent: {name: maddpg, mix: single, hidden: [4], batch: 4, replay: 1000, random_steps: 6, learning_starts: 9, noise_final: 0.01}
-train: {steps: 40, copies: 2, log_every: 7, evaluate: {every: 11, episodes: 1, metric: cost}, checkpoint: {every: 13, keep: 0}}
+train: {steps: 40, envs: 2, log_every: 7, evaluate: {every: 11, episodes: 1, metric: cost}, checkpoint: {every: 13, keep: 0}}
 `,
 	// Every wrapper, around several agents; episodes end by the time limit alone.
 	"wrapped": `
@@ -43,7 +43,7 @@ seed: 10
 env: {id: stoker/SimpleSpread-v1, steps: 9}
 wrappers: {time_limit: 4, normalize_observation: {clip: 2}, normalize_reward: {gamma: 0.9, clip: 1.5}}
 agent: {name: maddpg, mix: joint, hidden: [4], batch: 4, replay: 30, update_every: 4, random_steps: 6, learning_starts: 9}
-train: {steps: 48, copies: 3, log_every: 10, evaluate: {every: 15, episodes: 2}, checkpoint: {every: 12, keep: 2}}
+train: {steps: 48, envs: 3, log_every: 10, evaluate: {every: 15, episodes: 2}, checkpoint: {every: 12, keep: 2}}
 `,
 	// The simulator under the Azure trace, attention, an agent for each function; episodes begin and end on the way.
 	"sizing": `
@@ -51,7 +51,7 @@ name: sizing
 seed: 9
 env: {id: stoker/Sizing-v2, windows: 5}
 agent: {name: maddpg, hidden: [4], keys: 2, batch: 4, replay: 300, random_steps: 6, learning_starts: 9}
-train: {steps: 36, copies: 3, log_every: 10, evaluate: {every: 14, episodes: 1, metric: price}, checkpoint: {every: 10, keep: 1}}
+train: {steps: 36, envs: 3, log_every: 10, evaluate: {every: 14, episodes: 1, metric: price}, checkpoint: {every: 10, keep: 1}}
 `,
 }
 

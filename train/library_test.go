@@ -20,7 +20,7 @@ seed: 9
 env: {id: stoker/Sizing-v2, windows: 5, users: [10]}
 workload: {kind: closed-loop}
 agent: {name: maddpg, hidden: [4], keys: 2, batch: 4, replay: 300, rate_final: 0.1}
-train: {steps: 12, copies: 3, log_every: 5, evaluate: {every: 4, episodes: 1, metric: price}, checkpoint: {every: 5, keep: 1}}
+train: {steps: 12, envs: 3, log_every: 5, evaluate: {every: 4, episodes: 1, metric: price}, checkpoint: {every: 5, keep: 1}}
 `
 
 // written is a library of the environment of an experiment, in a file.

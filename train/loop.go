@@ -81,7 +81,7 @@ func (r *run) step() error {
 		return fmt.Errorf("updating: %w", err)
 	}
 	p.lap(phaseUpdate)
-	r.state.Steps += int64(v.Copies())
+	r.state.Steps += int64(v.NumEnvs())
 	r.count()
 	r.remember(v.Finished)
 	return nil
@@ -117,7 +117,7 @@ func (r *run) remember(finished []envs.Episode) {
 // evaluation: what comes before it is done.
 func (r *run) scheduled(ctx context.Context) error {
 	plan, now := r.world.x.Train, r.state.Steps
-	before, last := now-int64(r.world.vector.Copies()), now >= plan.Steps
+	before, last := now-int64(r.world.vector.NumEnvs()), now >= plan.Steps
 	due := func(every int64) bool { return every > 0 && (now/every > before/every || last) }
 	again := r.state.Interrupted
 	if again {

@@ -68,7 +68,7 @@ func BenchmarkStep(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.N*r.world.vector.Copies())/b.Elapsed().Seconds(), "steps/s")
+			b.ReportMetric(float64(b.N*r.world.vector.NumEnvs())/b.Elapsed().Seconds(), "steps/s")
 		})
 	}
 }

@@ -67,14 +67,14 @@ func TestThreadsChangeNothing(t *testing.T) {
 	runs, differ := 0, 0
 	for i, c := range combinations() {
 		text := c.brief()
-		want := finished(t, parse(t, text, "train.copies=8", "engine.workers=1", "engine.threads=1"))
+		want := finished(t, parse(t, text, "train.envs=8", "engine.workers=1", "engine.threads=1"))
 		for j := range 27 {
 			if !*long && j%26 != i%26 { // else one or two of each
 				continue
 			}
 			workers, threads, processors := some[j%3], some[j/3%3], some[j/9]
 			runtime.GOMAXPROCS(processors)
-			x := parse(t, text, "train.copies=8", fmt.Sprintf("engine.workers=%d", workers),
+			x := parse(t, text, "train.envs=8", fmt.Sprintf("engine.workers=%d", workers),
 				fmt.Sprintf("engine.threads=%d", threads))
 			runs++
 			if d := differs(finished(t, x), want); d != "" {

@@ -45,7 +45,7 @@ func Revive(c *checkpoints.Checkpoint, x *configs.Experiment) (*Reviver, error) 
 // Learner makes a learner for environments such as one with the given spec. Its random streams follow from seed.
 func (r *Reviver) Learner(spec *envs.Spec, seed uint64) (agents.Offline, error) {
 	l, err := newLearner(r.x, r.row, agents.Context{
-		Spec: spec, Copies: 1, Train: r.engine, Act: r.engine, Seed: seed, Steps: math.MaxInt32,
+		Spec: spec, NumEnvs: 1, Train: r.engine, Act: r.engine, Seed: seed, Steps: math.MaxInt32,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", r.x.Agent.Name, err)

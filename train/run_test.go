@@ -299,7 +299,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Every experiment that is shipped can be built: its environment, agent and rivals exist, and its evaluation's metric
+// Every experiment that is shipped can be built: its environment, agent and baselines exist, and its evaluation's metric
 // too.
 func TestShippedExperiments(t *testing.T) {
 	for _, name := range configs.Shipped() {

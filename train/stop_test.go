@@ -129,7 +129,7 @@ func TestApplicationFromAnotherFolder(t *testing.T) {
 	must(t, err)
 	text := "name: a\nseed: 1\nenv: {id: stoker/VariantsEach-v1, workflow: app.yaml}\n" +
 		"agent: {name: reinforce, episodes: 4, graph: {hidden: 8, layers: 1}}\n" +
-		"train: {steps: 160, copies: 2, log_every: 40, checkpoint: {every: 40, keep: 1}, evaluate: {every: 80, episodes: 2, metric: ideal}}\n"
+		"train: {steps: 160, envs: 2, log_every: 40, checkpoint: {every: 40, keep: 1}, evaluate: {every: 80, episodes: 2, metric: ideal}}\n"
 	for _, dir := range []string{"a", "b", "elsewhere"} {
 		must(t, os.Mkdir(filepath.Join(home, dir), 0o777))
 	}

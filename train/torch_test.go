@@ -106,13 +106,13 @@ var torchRuns = []struct {
 name: spread
 env: {id: stoker/SimpleSpread-v1, steps: 25}
 agent: {name: maddpg, mix: joint, hidden: [64, 64], batch: 256, replay: 2000, update_every: 20, random_steps: 200, learning_starts: 300}
-train: {copies: 4, log_every: 100, evaluate: {every: 600, episodes: 2}, checkpoint: {every: 350, keep: 2}}
+train: {envs: 4, log_every: 100, evaluate: {every: 600, episodes: 2}, checkpoint: {every: 350, keep: 2}}
 `},
 	{"sizing", 400, `
 name: sizing
 env: {id: stoker/Sizing-v2, windows: 20}
 agent: {name: maddpg, hidden: [64, 64], keys: 16, batch: 64, random_steps: 100, learning_starts: 150}
-train: {copies: 8, log_every: 50, evaluate: {every: 200, episodes: 1, metric: price}, checkpoint: {every: 100, keep: 2}}
+train: {envs: 8, log_every: 50, evaluate: {every: 200, episodes: 1, metric: price}, checkpoint: {every: 100, keep: 2}}
 `},
 }
 

@@ -1,5 +1,5 @@
 // Package workbench is the door for a program of one's own: [Main] is the whole stoker command, with environments,
-// learners, rivals and suites beside those that come with Stoker.
+// learners, baselines and suites beside those that come with Stoker.
 //
 //	package main
 //
@@ -9,7 +9,7 @@
 //		workbench.Main(
 //			workbench.Envs(room),
 //			workbench.Learners(climb),
-//			workbench.Rivals(thermostat),
+//			workbench.Baselines(thermostat),
 //		)
 //	}
 //
@@ -39,9 +39,9 @@ func Learners(rows ...catalog.Learner) Option {
 	return func(p *cli.Program) { p.Catalog.Learners = append(p.Catalog.Learners, rows...) }
 }
 
-// Rivals adds policies to compare with.
-func Rivals(rows ...catalog.Rival) Option {
-	return func(p *cli.Program) { p.Catalog.Rivals = append(p.Catalog.Rivals, rows...) }
+// Baselines adds policies to compare with.
+func Baselines(rows ...catalog.Baseline) Option {
+	return func(p *cli.Program) { p.Catalog.Baselines = append(p.Catalog.Baselines, rows...) }
 }
 
 // Suites adds suites.

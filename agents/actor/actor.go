@@ -329,7 +329,7 @@ func (k *Kind) open(f *agents.PolicyFile, spec *envs.Spec, kind int, act nets.En
 	if err != nil {
 		return nil, err
 	}
-	n, err := NewNet(act, arch, NetOptions{Kind: on, Copies: copies, Mix: k.Mix, Joint: k.Joint, Squash: k.Head == Squashed})
+	n, err := NewNet(act, arch, NetOptions{Kind: on, NumEnvs: copies, Mix: k.Mix, Joint: k.Joint, Squash: k.Head == Squashed})
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 // NetOptions say how a network sees the agents of a kind.
 type NetOptions struct {
 	Kind *envs.Kind
-	// Copies is the number of environments whose agents act together.
-	Copies int
+	// NumEnvs is the number of environments whose agents act together.
+	NumEnvs int
 	// Mix and Joint are those of [Kind]. Squash puts a [nets.SquashedGaussian] behind the network.
 	Mix           string
 	Joint, Squash bool
@@ -59,13 +59,13 @@ func NewNet(e nets.Engine, arch nets.Arch, o NetOptions) (*Net, error) {
 	}
 	_, sees := arch.(nets.MeanField)
 	n := &Net{
-		Net: net, e: e, agents: o.Kind.Agents, copies: o.Copies, hides: sees, joint: o.Joint, each: arch.AgentCount() > 1,
+		Net: net, e: e, agents: o.Kind.Agents, copies: o.NumEnvs, hides: sees, joint: o.Joint, each: arch.AgentCount() > 1,
 		own:   arch.Groups() > 1,
 		width: arch.Inputs()[0].Width, outputs: arch.Output().Width,
 	}
-	places, rows := arch.AgentCount(), o.Copies*o.Kind.Agents/arch.AgentCount()
+	places, rows := arch.AgentCount(), o.NumEnvs*o.Kind.Agents/arch.AgentCount()
 	if o.Joint {
-		rows = o.Copies
+		rows = o.NumEnvs
 	}
 	n.in = []nets.Tensor{e.NewTensor(places, rows, n.width)}
 	if o.Joint {
@@ -83,7 +83,7 @@ func NewNet(e nets.Engine, arch nets.Arch, o NetOptions) (*Net, error) {
 		n.lastWork, n.lastIn = n.last.NewWork(rows), []nets.Tensor{nil, e.NewTensor(places, rows, n.outputs)}
 		n.eps = make([]float32, places*rows*n.outputs)
 	}
-	n.out = make([]float32, o.Copies*o.Kind.Agents*n.outputs)
+	n.out = make([]float32, o.NumEnvs*o.Kind.Agents*n.outputs)
 	n.Noise(nil)
 	return n, n.Forward() // makes the engine's memory before the first step
 }

@@ -238,13 +238,13 @@ func TestProblemsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Default(), agents.Context{Spec: env.Spec(), Copies: 1, Train: e, Act: e}); err == nil ||
+	if _, err := New(Default(), agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: e, Act: e}); err == nil ||
 		!strings.Contains(err.Error(), "want Discrete") {
 		t.Errorf("a continuous action gave %v", err)
 	}
 	toy := choicetest.NewToy(choicetest.Toy{Length: 1})
 	double := native.New(native.Options{DType: nets.Float64})
-	if _, err := New(Default(), agents.Context{Spec: toy.Spec(), Copies: 1, Train: double, Act: e}); err == nil ||
+	if _, err := New(Default(), agents.Context{Spec: toy.Spec(), NumEnvs: 1, Train: double, Act: e}); err == nil ||
 		!strings.Contains(err.Error(), "want float32") {
 		t.Errorf("float64 gave %v", err)
 	}

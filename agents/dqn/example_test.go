@@ -22,7 +22,7 @@ func Example() {
 
 func learn() error {
 	v, err := envs.NewVector(func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) },
-		envs.VectorOptions{Copies: 2, Seed: 1})
+		envs.VectorOptions{NumEnvs: 2, Seed: 1})
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func learn() error {
 	c := dqn.Default()
 	c.Hidden, c.Batch, c.LearningStarts = []int{16}, 32, 100
 	cpu := native.New(native.Options{})
-	l, err := dqn.New(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Train: cpu, Act: cpu, Seed: 1, Steps: 500})
+	l, err := dqn.New(c, agents.Context{Spec: v.Spec(), NumEnvs: v.NumEnvs(), Train: cpu, Act: cpu, Seed: 1, Steps: 500})
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := ctx.Copies * p.Agents
+	rows := ctx.NumEnvs * p.Agents
 	l := &Learner{
 		c: c, ctx: ctx, p: p, random: make([]int, rows),
 		explore: rng.NewStream(ctx.Seed, "dqn: exploration"), batch: rng.NewStream(ctx.Seed, "dqn: minibatches"),
@@ -150,7 +150,7 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if l.update, err = newUpdate(&l.c, arch, ctx.Train, rng.New(ctx.Seed, "dqn: initial weights")); err != nil {
 		return nil, err
 	}
-	if l.actor, err = actor.NewNet(ctx.Act, arch, actor.NetOptions{Kind: p.Kind, Copies: ctx.Copies}); err != nil {
+	if l.actor, err = actor.NewNet(ctx.Act, arch, actor.NetOptions{Kind: p.Kind, NumEnvs: ctx.NumEnvs}); err != nil {
 		return nil, err
 	}
 	u, when := l.update, offpolicy.Schedule{LearningStarts: c.LearningStarts, UpdateEvery: c.UpdateEvery, GradientSteps: 1,

@@ -45,12 +45,12 @@ type world struct {
 func newWorld(t testing.TB, c Config, copies int) *world {
 	t.Helper()
 	v, err := envs.NewVector(func() (envs.Env, error) { return newWorkflow(t, sizing.Parallel), nil },
-		envs.VectorOptions{Copies: copies, Seed: 3})
+		envs.VectorOptions{NumEnvs: copies, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := native.New(native.Options{Threads: 1})
-	l, err := New(c, agents.Context{Spec: v.Spec(), Copies: copies, Train: e, Act: e, Seed: 5, Steps: 100})
+	l, err := New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 5, Steps: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,13 +202,13 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = New(Default(), agents.Context{Spec: lqr.Spec(), Copies: 1, Train: e, Act: e})
+	_, err = New(Default(), agents.Context{Spec: lqr.Spec(), NumEnvs: 1, Train: e, Act: e})
 	if err == nil || !strings.Contains(err.Error(), `sees no "p95", want it`) {
 		t.Errorf("LQR: %v", err)
 	}
 	spec := newWorkflow(t, sizing.Branch).Spec()
 	build := func(ctx agents.Context) (agents.Learner, error) { return New(Default(), ctx) }
-	_, err = normalise.New(normalise.Options{ObservationClip: 10}, agents.Context{Spec: spec, Copies: 1, Train: e, Act: e},
+	_, err = normalise.New(normalise.Options{ObservationClip: 10}, agents.Context{Spec: spec, NumEnvs: 1, Train: e, Act: e},
 		build)
 	if err == nil || !strings.Contains(err.Error(), "drop wrappers.normalize_observation") {
 		t.Errorf("normalised: %v", err)
@@ -216,7 +216,7 @@ func TestRefusals(t *testing.T) {
 	alone := *spec
 	alone.Kinds = slices.Clone(spec.Kinds)
 	alone.Kinds[0].Next = nil
-	if _, err := build(agents.Context{Spec: &alone, Copies: 1, Train: e, Act: e}); err == nil ||
+	if _, err := build(agents.Context{Spec: &alone, NumEnvs: 1, Train: e, Act: e}); err == nil ||
 		!strings.Contains(err.Error(), "there is no order of the agents") {
 		t.Errorf("without an order: %v", err)
 	}

@@ -122,7 +122,7 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	who, err := newCulprits(ctx.Spec, c.Move, ctx.Copies)
+	who, err := newCulprits(ctx.Spec, c.Move, ctx.NumEnvs)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 
 // Observe implements [agents.Learner].
 func (l *Learner) Observe(v *envs.Vector) error {
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		if v.Terminated[i] || v.Truncated[i] || v.ResetStep[i] {
 			l.culprits.forget(i)
 		}

@@ -95,7 +95,7 @@ func NewModel(c ModelConfig, ctx *agents.Context) (*Model, error) {
 	}
 	m := &Model{
 		Problem: p, c: c, train: ctx.Train,
-		obs: make([]*envs.KindObservation, ctx.Copies), acts: make([][]float32, ctx.Copies),
+		obs: make([]*envs.KindObservation, ctx.NumEnvs), acts: make([][]float32, ctx.NumEnvs),
 	}
 	for _, k := range p.Components {
 		m.Choices = append(m.Choices, k.N)

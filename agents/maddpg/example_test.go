@@ -23,7 +23,7 @@ func Example() {
 
 func learn() error {
 	v, err := envs.NewVector(func() (envs.Env, error) { return classic.NewSpread(classic.DefaultSpread()) },
-		envs.VectorOptions{Copies: 4, Seed: 1})
+		envs.VectorOptions{NumEnvs: 4, Seed: 1})
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func learn() error {
 	c := maddpg.Default()
 	c.Mix, c.Hidden, c.LearningStarts, c.RandomSteps, c.UpdateEvery = maddpg.Joint, []int{16}, 100, 0, 4
 	cpu := native.New(native.Options{})
-	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Train: cpu, Act: cpu, Seed: 1, Steps: 500})
+	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), NumEnvs: v.NumEnvs(), Train: cpu, Act: cpu, Seed: 1, Steps: 500})
 	if err != nil {
 		return err
 	}

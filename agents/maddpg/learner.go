@@ -55,7 +55,7 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 		return nil, err
 	}
 	l := &Learner{
-		c: c, ctx: ctx, p: p, taken: make([]float32, ctx.Copies*p.agents*p.act),
+		c: c, ctx: ctx, p: p, taken: make([]float32, ctx.NumEnvs*p.agents*p.act),
 		explore: rng.NewStream(ctx.Seed, "maddpg: exploration"),
 		batch:   rng.NewStream(ctx.Seed, "maddpg: minibatches"),
 		gumbel:  rng.NewStream(ctx.Seed, "maddpg: relaxed choices"),
@@ -78,7 +78,7 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	if p.discrete() {
 		l.choices, l.draws = newNoise(l.explore, ctx.Act), make([]float32, len(l.taken))
 	}
-	if l.acting, err = actor.NewNet(ctx.Act, c.actingArch(&p), actor.NetOptions{Kind: p.kind, Copies: ctx.Copies,
+	if l.acting, err = actor.NewNet(ctx.Act, c.actingArch(&p), actor.NetOptions{Kind: p.kind, NumEnvs: ctx.NumEnvs,
 		Joint: c.Mix == Single}); err != nil {
 		return nil, fmt.Errorf("maddpg: actor: %w", err)
 	}
@@ -98,7 +98,7 @@ func (l *Learner) Sync() error { return l.acting.Sync(l.ctx.Train, l.update.acto
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
 	obs := &v.Obs.Kinds[0]
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		o := &v.Obs.Env(i).Kinds[0]
 		l.std.update(o.Values, o.Active)
 	}
@@ -114,7 +114,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 	if l.draws != nil {
 		l.choices.fill(l.draws)
 	}
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		if err := l.exploreEnv(i, v.Obs.Env(i), v.Act.Env(i), random); err != nil {
 			return err
 		}

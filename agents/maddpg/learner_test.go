@@ -32,8 +32,8 @@ type run struct {
 
 func newRun(t testing.TB, c Config, o toyOptions, vo envs.VectorOptions, engines ...nets.Engine) *run {
 	t.Helper()
-	if vo.Copies == 0 {
-		vo.Copies = 3
+	if vo.NumEnvs == 0 {
+		vo.NumEnvs = 3
 	}
 	vo.Seed = 11
 	v, err := envs.NewVector(func() (envs.Env, error) { return newToy(o), nil }, vo)
@@ -42,7 +42,7 @@ func newRun(t testing.TB, c Config, o toyOptions, vo envs.VectorOptions, engines
 	}
 	t.Cleanup(v.Close)
 	e := native.New(native.Options{})
-	ctx := agents.Context{Spec: v.Spec(), Copies: vo.Copies, Train: e, Act: e, Seed: 4, Steps: 10_000}
+	ctx := agents.Context{Spec: v.Spec(), NumEnvs: vo.NumEnvs, Train: e, Act: e, Seed: 4, Steps: 10_000}
 	if len(engines) == 2 {
 		ctx.Train, ctx.Act = engines[0], engines[1]
 	}
@@ -214,7 +214,7 @@ func TestUpdatesDue(t *testing.T) {
 	} {
 		c := quick()
 		c.Batch, c.LearningStarts, c.UpdateEvery, c.GradientSteps = 2, k.starts, k.every, k.gradient
-		r := newRun(t, c, toyOptions{agents: 2}, envs.VectorOptions{Copies: k.copies})
+		r := newRun(t, c, toyOptions{agents: 2}, envs.VectorOptions{NumEnvs: k.copies})
 		r.steps(k.steps)
 		if got := r.metrics()["train/n_updates"]; got != k.want {
 			t.Errorf("%+v: %g updates", k, got)
@@ -226,7 +226,7 @@ func TestUpdatesDue(t *testing.T) {
 func TestExplorationNoise(t *testing.T) {
 	c := quick()
 	c.Noise, c.NoiseFinal, c.NoiseSteps, c.NoiseLow, c.NoiseHigh, c.LearningStarts = 0.4, 0.2, 100, 0.1, 0.9, 1e6
-	r := newRun(t, c, toyOptions{agents: 2}, envs.VectorOptions{Copies: 1})
+	r := newRun(t, c, toyOptions{agents: 2}, envs.VectorOptions{NumEnvs: 1})
 	for _, k := range []struct {
 		at   int64
 		want float64
@@ -254,7 +254,7 @@ func TestExplorationNoise(t *testing.T) {
 }
 
 func TestDivergedActorIsRefused(t *testing.T) {
-	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{Copies: 2})
+	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{NumEnvs: 2})
 	if err := r.l.Act(r.v); err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestNewRefuses(t *testing.T) {
 		"safe, price":   {safe, newToy(toyOptions{agents: 2}).Spec(), e, `no quantity "cost"`},
 		"safe, choices": {safeChoices, newToy(toyOptions{agents: 2, choices: true}).Spec(), e, "are choices"},
 	} {
-		if _, err := New(k.c, agents.Context{Spec: k.s, Copies: 1, Train: k.e, Act: k.e}); err == nil ||
+		if _, err := New(k.c, agents.Context{Spec: k.s, NumEnvs: 1, Train: k.e, Act: k.e}); err == nil ||
 			!strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, k.want)
 		}
@@ -319,9 +319,9 @@ func TestNewRefuses(t *testing.T) {
 func TestRatesFall(t *testing.T) {
 	o := toyOptions{agents: 2, length: 5}
 	c := quick()
-	a := newRun(t, c, o, envs.VectorOptions{Copies: 1})
+	a := newRun(t, c, o, envs.VectorOptions{NumEnvs: 1})
 	c.RateFinal = 0.2
-	b := newRun(t, c, o, envs.VectorOptions{Copies: 1})
+	b := newRun(t, c, o, envs.VectorOptions{NumEnvs: 1})
 	b.l.ctx.Steps = 100
 	a.steps(50)
 	b.steps(50)

@@ -44,7 +44,7 @@ func TestLearnsTheBandit(t *testing.T) {
 				c.RandomSteps, c.LearningStarts, c.UpdateEvery, c.Noise, c.NoiseFinal = 200, 200, 4, 0.3, 0.05
 				c.NoiseSteps, c.Gamma = 4_000, 0
 				o := toyOptions{agents: 2, choices: choices, end: true}
-				r := newRun(t, c, o, envs.VectorOptions{Copies: 4})
+				r := newRun(t, c, o, envs.VectorOptions{NumEnvs: 4})
 				r.steps(1_200)
 				if got := r.meanReturn(o); got < floor {
 					t.Errorf("return after learning is %.3f, want at least %g", got, floor)
@@ -86,7 +86,7 @@ func TestGoldenTrace(t *testing.T) {
 		c := quick()
 		c.UpdateEvery = 1
 		k.set(&c)
-		r := newRun(t, c, k.o, envs.VectorOptions{Copies: 5})
+		r := newRun(t, c, k.o, envs.VectorOptions{NumEnvs: 5})
 		r.steps(4) // 20 steps of warming up
 		var got [3]string
 		for i := range got {
@@ -116,7 +116,7 @@ func benchmarkUpdate(b *testing.B, n int) {
 	}
 	e := native.New(native.Options{})
 	c := Default()
-	l, err := New(c, agents.Context{Spec: &spec, Copies: 1, Train: e, Act: e, Seed: 1, Steps: 1_000})
+	l, err := New(c, agents.Context{Spec: &spec, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 1_000})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func BenchmarkUpdate12x64(b *testing.B) { benchmarkUpdate(b, 12) }
 func BenchmarkStep(b *testing.B) {
 	c := quick()
 	c.LearningStarts = 1e9
-	r := newRun(b, c, toyOptions{agents: 5}, envs.VectorOptions{Copies: 8})
+	r := newRun(b, c, toyOptions{agents: 5}, envs.VectorOptions{NumEnvs: 8})
 	r.steps(10)
 	b.ReportAllocs()
 	for b.Loop() {

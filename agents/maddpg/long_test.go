@@ -31,13 +31,13 @@ type trainer struct {
 
 func newTrainer(t *testing.T, build func() (envs.Env, error), copies int, c Config, seed uint64, steps int64) *trainer {
 	t.Helper()
-	v, err := envs.NewVector(build, envs.VectorOptions{Copies: copies, Seed: seed})
+	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
 	e := native.New(native.Options{})
-	l, err := New(c, agents.Context{Spec: v.Spec(), Copies: copies, Train: e, Act: e, Seed: seed, Steps: steps})
+	l, err := New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: seed, Steps: steps})
 	if err != nil {
 		t.Fatal(err)
 	}

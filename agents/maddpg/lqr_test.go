@@ -33,7 +33,7 @@ func shippedLQR(t *testing.T) (classic.LQRConfig, Config, configs.Train) {
 	}
 	x, err := configs.Load("../../configs/classic/lqr.yaml", sets, configs.Tables{
 		Env: func(string) (any, error) { return &problem, nil }, Agent: func(string) (any, error) { return &c, nil },
-		Rival: func(string) (any, error) { return &struct{}{}, nil }, // those of its evaluation do not play here
+		Baseline: func(string) (any, error) { return &struct{}{}, nil }, // those of its evaluation do not play here
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -59,14 +59,14 @@ func TestDDPGOnLQR(t *testing.T) {
 	n := max(*seeds, 5)
 	var curves []curve
 	for seed := uint64(1); seed <= n; seed++ {
-		s := newTrainer(t, func() (envs.Env, error) { return classic.NewLQR(problem) }, train.Copies, c, seed, train.Steps)
+		s := newTrainer(t, func() (envs.Env, error) { return classic.NewLQR(problem) }, train.Envs, c, seed, train.Steps)
 		best, _ := s.evaluate(regulator{s.policy(), float32(gain), float32(problem.Bound)}, lqrEpisodes, false)
-		l, rounds, done := curve{seed: seed}, int(train.Steps)/train.Copies, 0
+		l, rounds, done := curve{seed: seed}, int(train.Steps)/train.Envs, 0
 		for i := range lqrEvaluations + 1 {
 			s.steps(rounds*i/lqrEvaluations - done)
 			done = rounds * i / lqrEvaluations
 			cost, half := s.evaluate(s.policy(), lqrEpisodes, false)
-			l.points = append(l.points, point{episode: done * train.Copies, greedy: cost / best, greedyHalf: half / -best,
+			l.points = append(l.points, point{episode: done * train.Envs, greedy: cost / best, greedyHalf: half / -best,
 				mean: -cost, half: half})
 		}
 		if *change == "" {

@@ -17,7 +17,7 @@ func TestWhatReplayHolds(t *testing.T) {
 			c := quick()
 			c.GammaSeconds, c.LearningStarts = 2, 1_000
 			r := newRun(t, c, toyOptions{agents: 2, length: 3, end: end, uneven: true},
-				envs.VectorOptions{Copies: 1, Autoreset: mode})
+				envs.VectorOptions{NumEnvs: 1, Autoreset: mode})
 			want := int64(0)
 			for range 20 {
 				if err := r.l.Act(r.v); err != nil {
@@ -71,7 +71,7 @@ func TestWhatReplayHolds(t *testing.T) {
 func TestAbsentAgentsLearnNothing(t *testing.T) {
 	c := quick()
 	c.Absent, c.LearningStarts = true, 1_000
-	r := newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{Copies: 1})
+	r := newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{NumEnvs: 1})
 	r.steps(2)
 	row := func(n int64, column int) []float32 {
 		x := make([]float32, r.l.Replay().Columns()[column].Width)
@@ -88,7 +88,7 @@ func TestAbsentAgentsLearnNothing(t *testing.T) {
 		t.Errorf("an absent agent's action is %v, want zeros", got[2:])
 	}
 	c.Absent = false
-	r = newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{Copies: 1})
+	r = newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{NumEnvs: 1})
 	if err := r.l.Act(r.v); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestBatch(t *testing.T) {
 	c := quick()
 	c.LearningStarts, c.RewardScale, c.Batch = 1_000, 0.5, 8
 	r := newRun(t, c, toyOptions{agents: 2, length: 4, choices: true, masked: true, end: true},
-		envs.VectorOptions{Copies: 1})
+		envs.VectorOptions{NumEnvs: 1})
 	r.steps(10)
 	l := r.l
 	if err := l.sampler.sample(); err != nil {

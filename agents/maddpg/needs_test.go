@@ -28,7 +28,7 @@ func TestNeedsParameters(t *testing.T) {
 			c := Default()
 			c.Mix, c.Shared, c.Batch, c.Replay = mix, shared, 8, 100
 			s := manySpec(6)
-			l, err := New(c, agents.Context{Spec: s, Copies: 1, Train: e, Act: e, Seed: 1, Steps: 100})
+			l, err := New(c, agents.Context{Spec: s, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 100})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestNeedsMoreThanThereIs(t *testing.T) {
 	c := Default()
 	c.Mix, c.Hidden = Joint, []int{1 << 14}
 	s := manySpec(4000)
-	_, err := New(c, agents.Context{Spec: s, Copies: 1, Train: e, Act: e, Seed: 1, Steps: 100})
+	_, err := New(c, agents.Context{Spec: s, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 100})
 	if err == nil {
 		t.Fatal("a critic of 4,000 agents with weights of their own was accepted")
 	}

@@ -70,7 +70,7 @@ func TestLearnsOffline(t *testing.T) {
 	for _, mix := range []string{Attention, Joint, Single, None} {
 		c := quick()
 		c.Mix, c.Replay, c.Batch, c.ActorRate, c.CriticRate = mix, len(list), 64, 1e-3, 1e-3
-		r := newRun(t, c, o, envs.VectorOptions{Copies: 1})
+		r := newRun(t, c, o, envs.VectorOptions{NumEnvs: 1})
 		for i := range list {
 			if err := r.l.Take(&list[i]); err != nil {
 				t.Fatal(err)
@@ -96,9 +96,9 @@ func TestTakeStoresWhatObserveDoes(t *testing.T) {
 	o := toyOptions{agents: 2, end: true, uneven: true}
 	c := quick()
 	c.GammaSeconds = 1
-	r := newRun(t, c, o, envs.VectorOptions{Copies: 1})
+	r := newRun(t, c, o, envs.VectorOptions{NumEnvs: 1})
 	r.steps(1)
-	other := newRun(t, c, o, envs.VectorOptions{Copies: 1})
+	other := newRun(t, c, o, envs.VectorOptions{NumEnvs: 1})
 	v := r.v
 	err := other.l.Take(&agents.Transition{
 		Before: v.Before.Env(0).Kinds[0].Values, After: v.After.Env(0).Kinds[0].Values, Action: v.Act.Env(0).Kinds[0],
@@ -119,7 +119,7 @@ func TestTakeStoresWhatObserveDoes(t *testing.T) {
 }
 
 func TestOfflineRefuses(t *testing.T) {
-	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{Copies: 1})
+	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{NumEnvs: 1})
 	if err := r.l.Learn(); err == nil || !strings.Contains(err.Error(), "nothing in the replay") {
 		t.Errorf("an update without rows: %v", err)
 	}
@@ -127,7 +127,7 @@ func TestOfflineRefuses(t *testing.T) {
 		!strings.Contains(err.Error(), "1 numbers of observations, want 4") {
 		t.Errorf("a short transition: %v", err)
 	}
-	r = newRun(t, quick(), toyOptions{agents: 2, choices: true}, envs.VectorOptions{Copies: 1})
+	r = newRun(t, quick(), toyOptions{agents: 2, choices: true}, envs.VectorOptions{NumEnvs: 1})
 	if err := r.l.Take(&agents.Transition{}); err == nil || !strings.Contains(err.Error(), "are choices") {
 		t.Errorf("choices: %v", err)
 	}

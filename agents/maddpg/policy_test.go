@@ -30,7 +30,7 @@ func TestPolicyActsAsTheLearner(t *testing.T) {
 		c := quick()
 		c.Mix, c.Noise, c.NoiseFinal = mix, 0, 0
 		o := toyOptions{agents: 3, length: 5}
-		r := newRun(t, c, o, envs.VectorOptions{Copies: 4})
+		r := newRun(t, c, o, envs.VectorOptions{NumEnvs: 4})
 		r.steps(30)
 		if err := r.l.Act(r.v); err != nil { // adds the present observations to the statistics
 			t.Fatal(err)

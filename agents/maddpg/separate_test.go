@@ -27,7 +27,7 @@ func TestIndependentMinibatches(t *testing.T) {
 		c := independent(mix)
 		c.RewardScale = 0.5
 		r := newRun(t, c, toyOptions{agents: 3, length: 4, choices: true, masked: true, end: true},
-			envs.VectorOptions{Copies: 1})
+			envs.VectorOptions{NumEnvs: 1})
 		r.steps(60)
 		l, u, s := r.l, r.l.update, r.l.sampler
 		if err := s.sample(); err != nil {

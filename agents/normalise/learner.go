@@ -69,7 +69,7 @@ func New(o Options, ctx agents.Context, build func(agents.Context) (agents.Learn
 	}
 	l.earned = make([]*envs.Normalizer, len(ctx.Spec.Kinds))
 	for i, k := range ctx.Spec.Kinds {
-		l.progress.returns = append(l.progress.returns, make([]float64, ctx.Copies*k.Agents))
+		l.progress.returns = append(l.progress.returns, make([]float64, ctx.NumEnvs*k.Agents))
 		if o.RewardClip > 0 {
 			if l.earned[i], err = envs.NewNormalizer(1, o.RewardClip); err != nil {
 				return nil, err
@@ -116,7 +116,7 @@ func normalised(s *envs.Spec, clip float64) (*envs.Spec, []*envs.Normalizer, err
 // Act implements [agents.Learner]. The first call normalises what Reset left.
 func (l *Learner) Act(v *envs.Vector) error {
 	if !l.progress.begun {
-		for i := range v.Copies() {
+		for i := range v.NumEnvs() {
 			l.learn(v.Obs.Env(i))
 		}
 		l.apply(v.Obs)
@@ -127,7 +127,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 
 // Observe implements [agents.Learner]: what the step gave is normalised in place, then shown.
 func (l *Learner) Observe(v *envs.Vector) error {
-	for i := range v.Copies() {
+	for i := range v.NumEnvs() {
 		l.learn(v.After.Env(i))
 		if v.Terminated[i] || v.Truncated[i] {
 			l.learn(v.Obs.Env(i)) // the next episode's first
@@ -190,8 +190,8 @@ func (l *Learner) scale(v *envs.Vector) {
 		for j, x := range rewards {
 			rewards[j] = min(max(float32(x*scale[0]), -l.rewards), l.rewards)
 		}
-		agents := len(returns) / v.Copies()
-		for i := range v.Copies() {
+		agents := len(returns) / v.NumEnvs()
+		for i := range v.NumEnvs() {
 			if v.Terminated[i] || v.Truncated[i] {
 				clear(returns[i*agents : (i+1)*agents])
 			}

@@ -93,7 +93,7 @@ var all = normalise.Options{ObservationClip: 1.5, RewardClip: 2, Gamma: 0.9}
 
 func learner(t *testing.T, o normalise.Options, copies int, observe func(*envs.Vector)) *normalise.Learner {
 	t.Helper()
-	l, err := normalise.New(o, agents.Context{Spec: &lineSpec, Copies: copies, NewEnv: newLine},
+	l, err := normalise.New(o, agents.Context{Spec: &lineSpec, NumEnvs: copies, NewEnv: newLine},
 		func(ctx agents.Context) (agents.Learner, error) {
 			if ctx.NewEnv != nil || ctx.Teacher != nil {
 				t.Error("the learner gets copies or teachers, which see other observations")
@@ -112,7 +112,7 @@ func learner(t *testing.T, o normalise.Options, copies int, observe func(*envs.V
 
 func vector(t *testing.T, copies, workers int) *envs.Vector {
 	t.Helper()
-	v, err := envs.NewVector(newLine, envs.VectorOptions{Copies: copies, Workers: workers, Seed: 3})
+	v, err := envs.NewVector(newLine, envs.VectorOptions{NumEnvs: copies, Workers: workers, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,11 +345,11 @@ func TestNewRefuses(t *testing.T) {
 	none := envs.Spec{ID: "test/None-v1"}
 	build := func(agents.Context) (agents.Learner, error) { return &still{}, nil }
 	for want, spec := range map[string]*envs.Spec{"masks of kind \"walker\"": &masked, "shows graphs alone": &none} {
-		if _, err := normalise.New(all, agents.Context{Spec: spec, Copies: 1}, build); err == nil ||
+		if _, err := normalise.New(all, agents.Context{Spec: spec, NumEnvs: 1}, build); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if _, err := normalise.New(normalise.Options{RewardClip: 1}, agents.Context{Spec: spec, Copies: 1},
+		if _, err := normalise.New(normalise.Options{RewardClip: 1}, agents.Context{Spec: spec, NumEnvs: 1},
 			build); err != nil {
 			t.Errorf("rewards alone: %v", err)
 		}

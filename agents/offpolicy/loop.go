@@ -89,7 +89,7 @@ func (l *Loop) Observe(v *envs.Vector) error {
 		return errors.New(l.name + ": Observe without Act before it")
 	}
 	l.acted = false
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		if v.ResetStep[i] {
 			continue // the action was not used
 		}
@@ -97,9 +97,9 @@ func (l *Loop) Observe(v *envs.Vector) error {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 	}
-	l.Steps += int64(l.ctx.Copies)
+	l.Steps += int64(l.ctx.NumEnvs)
 	if l.Steps > l.schedule.LearningStarts {
-		l.Pending += int64(l.ctx.Copies)
+		l.Pending += int64(l.ctx.NumEnvs)
 	}
 	return nil
 }

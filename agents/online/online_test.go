@@ -65,7 +65,7 @@ func newWorld(t *testing.T, c Config, guard func(seed uint64) (*safe.Guard, erro
 		m := maddpg.Default()
 		m.Hidden, m.Keys, m.Batch, m.Replay, m.ActorRate = []int{8}, 4, 4, 20, 1e-2
 		e := native.New(native.Options{Threads: 1})
-		l, err := maddpg.New(m, agents.Context{Spec: s, Copies: 1, Train: e, Act: e, Seed: seed, Steps: 1000})
+		l, err := maddpg.New(m, agents.Context{Spec: s, NumEnvs: 1, Train: e, Act: e, Seed: seed, Steps: 1000})
 		if err != nil {
 			return nil, err
 		}

@@ -88,13 +88,13 @@ func TestSamples(t *testing.T) {
 		{choicetest.NewToy(choicetest.Toy{Length: 5}), envs.SameStep, 12},
 		{newCrew(), envs.SameStep, 12 + 6},
 	} {
-		v, err := envs.NewVector(func() (envs.Env, error) { return k.env, nil }, envs.VectorOptions{Copies: 1, Seed: 1,
+		v, err := envs.NewVector(func() (envs.Env, error) { return k.env, nil }, envs.VectorOptions{NumEnvs: 1, Seed: 1,
 			Autoreset: k.autoreset})
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := newEngine(t)
-		l, err := New(quick(), agents.Context{Spec: v.Spec(), Copies: 1, Train: e, Act: e, Seed: 1, Steps: 100})
+		l, err := New(quick(), agents.Context{Spec: v.Spec(), NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

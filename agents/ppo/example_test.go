@@ -22,7 +22,7 @@ func Example() {
 
 func learn() error {
 	v, err := envs.NewVector(func() (envs.Env, error) { return classic.NewLQR(classic.DefaultLQR()) },
-		envs.VectorOptions{Copies: 4, Seed: 1})
+		envs.VectorOptions{NumEnvs: 4, Seed: 1})
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func learn() error {
 	c := ppo.Default()
 	c.Rollout, c.Epochs, c.Minibatches = 100, 4, 4
 	cpu := native.New(native.Options{})
-	l, err := ppo.New(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Train: cpu, Act: cpu, Seed: 1, Steps: 800})
+	l, err := ppo.New(c, agents.Context{Spec: v.Spec(), NumEnvs: v.NumEnvs(), Train: cpu, Act: cpu, Seed: 1, Steps: 800})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ type fixture struct {
 func newFixture(t *testing.T, e nets.Engine, c Config, kind envs.Kind, n int) *fixture {
 	t.Helper()
 	spec := &envs.Spec{ID: "test/E-v1", Kinds: []envs.Kind{kind}}
-	ctx := agents.Context{Spec: spec, Copies: 1, Train: e, Act: e, Seed: 1}
+	ctx := agents.Context{Spec: spec, NumEnvs: 1, Train: e, Act: e, Seed: 1}
 	f := &fixture{c: c}
 	p, err := newPart(&f.c, &ctx, 0, rng.New(1, "fixture"))
 	if err != nil {

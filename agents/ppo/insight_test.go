@@ -32,7 +32,7 @@ func TestInsight(t *testing.T) {
 			cfg := quick()
 			cfg.Activation = nets.Tanh // smooth, so that differences are derivatives
 			c.set(&cfg)
-			l, err := New(cfg, agents.Context{Spec: spec, Copies: 1, Train: e, Act: e, Seed: 5, Steps: 100})
+			l, err := New(cfg, agents.Context{Spec: spec, NumEnvs: 1, Train: e, Act: e, Seed: 5, Steps: 100})
 			if err != nil {
 				t.Fatal(err)
 			}

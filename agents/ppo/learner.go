@@ -131,7 +131,7 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 }
 
 func build(c Config, ctx agents.Context) (*Learner, error) {
-	if n := c.Rollout * ctx.Copies; c.Minibatches > n {
+	if n := c.Rollout * ctx.NumEnvs; c.Minibatches > n {
 		return nil, bounds.Errorf("minibatches", "is %d, want at most the %d steps of a rollout in all copies", c.Minibatches,
 			n)
 	}
@@ -153,7 +153,7 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, error) {
 	k := &ctx.Spec.Kinds[kind]
 	p := &part{kind: kind, agents: k.Agents, groups: 1}
-	b := &buffer{rows: ctx.Copies * k.Agents, agents: k.Agents, most: c.Rollout * ctx.Copies * k.Agents}
+	b := &buffer{rows: ctx.NumEnvs * k.Agents, agents: k.Agents, most: c.Rollout * ctx.NumEnvs * k.Agents}
 	p.buf = b
 	if _, ok := k.Observation.(envs.Graph); ok && len(ctx.Spec.Kinds) == 1 {
 		if c.Mix != None {
@@ -209,11 +209,11 @@ func (l *Learner) Observe(v *envs.Vector) error {
 		return errors.New("ppo: Observe without Act before it")
 	}
 	l.acted = false
-	l.steps += int64(l.ctx.Copies)
+	l.steps += int64(l.ctx.NumEnvs)
 	l.filled++
 	last := l.filled == int64(l.c.Rollout)
 	for _, p := range l.parts {
-		for i := range l.ctx.Copies {
+		for i := range l.ctx.NumEnvs {
 			if v.ResetStep[i] {
 				continue // the action was not used
 			}

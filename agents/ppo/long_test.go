@@ -68,7 +68,7 @@ func TestLQR(t *testing.T) {
 	var curves []choicetest.Curve
 	var ratios []float64
 	for seed := uint64(1); seed <= *seeds; seed++ {
-		curve, l := choicetest.Train(t, seed, plan.Copies, plan.Steps, 50,
+		curve, l := choicetest.Train(t, seed, plan.Envs, plan.Steps, 50,
 			func() (envs.Env, error) { return classic.NewLQR(problem) },
 			func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 		curves = append(curves, curve)

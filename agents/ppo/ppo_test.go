@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 			x.c = quick()
 			x.c.Rollout = 0
 		}
-		_, err := New(x.c, agents.Context{Spec: x.s, Copies: 1, Train: e, Act: e, Seed: 1, Steps: 1})
+		_, err := New(x.c, agents.Context{Spec: x.s, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 1})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -37,7 +37,7 @@ func TestSpeed(t *testing.T) {
 	}
 	problem, c := classic.DefaultCartPole(), Default()
 	plan := choicetest.Shipped(t, "../../configs/classic/cartpole-ppo.yaml", &problem, &c)
-	step := choicetest.Loop(t, plan.Copies, updateSteps, func() (envs.Env, error) { return classic.NewCartPole(problem) },
+	step := choicetest.Loop(t, plan.Envs, updateSteps, func() (envs.Env, error) { return classic.NewCartPole(problem) },
 		func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 	var ours, theirs, ratios []float64
 	for range 3 {
@@ -46,7 +46,7 @@ func TestSpeed(t *testing.T) {
 			for range c.Rollout {
 				step()
 			}
-			n += c.Rollout * plan.Copies
+			n += c.Rollout * plan.Envs
 		}
 		a, b := float64(n)/time.Since(began).Seconds(), cleanRLSpeed(t)
 		ours, theirs, ratios = append(ours, a), append(theirs, b), append(ratios, a/b)

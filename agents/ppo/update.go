@@ -64,7 +64,7 @@ func (l *Learner) learn() error {
 
 // rate is the learning rate at the beginning of the rollout.
 func (l *Learner) rate() float64 {
-	begun := float64(l.steps - int64(l.c.Rollout*l.ctx.Copies))
+	begun := float64(l.steps - int64(l.c.Rollout*l.ctx.NumEnvs))
 	return l.c.Rate * (1 - float64(l.c.Anneal*min(1, begun/float64(max(1, l.ctx.Steps)))))
 }
 

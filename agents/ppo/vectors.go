@@ -64,7 +64,7 @@ func newVectors(c *Config, ctx *agents.Context, kind *envs.Kind, key rng.Key) (*
 	}
 	m.gauss, _ = m.head.(*gaussian)
 	m.outputs, m.width, m.all = m.head.sizes()
-	samples := c.Rollout * ctx.Copies * kind.Agents / m.groups
+	samples := c.Rollout * ctx.NumEnvs * kind.Agents / m.groups
 	m.rows = (samples + c.Minibatches - 1) / c.Minibatches
 	b := learning.Builder{Engine: m.e, Agents: m.groups, Batch: m.rows}
 	policy := c.arch(m.groups, m.obs, m.outputs, 0.01)
@@ -79,7 +79,7 @@ func newVectors(c *Config, ctx *agents.Context, kind *envs.Kind, key rng.Key) (*
 		return nil, b.Err
 	}
 	m.allocate(&b)
-	if m.actor, err = actor.NewNet(ctx.Act, policy, actor.NetOptions{Kind: kind, Copies: ctx.Copies, Mix: c.Mix}); err != nil {
+	if m.actor, err = actor.NewNet(ctx.Act, policy, actor.NetOptions{Kind: kind, NumEnvs: ctx.NumEnvs, Mix: c.Mix}); err != nil {
 		return nil, err
 	}
 	return m, m.e.Err()
@@ -309,7 +309,7 @@ func (m *vectors) act(v *envs.Vector, kind int, s *rng.Stream, d *decision) erro
 	if err := m.actor.Run(o.Values, o.Active); err != nil {
 		return err
 	}
-	for i := range v.Copies() {
+	for i := range v.NumEnvs() {
 		seen, act := &v.Obs.Env(i).Kinds[kind], v.Act.Env(i).Kinds[kind]
 		if err := m.actCopy(i, seen, s, act, d.of(i, m.kind.Agents)); err != nil {
 			return err

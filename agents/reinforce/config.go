@@ -90,7 +90,7 @@ type Config struct {
 
 // Rule is the policy that choices are compared with, and that acts after them on the copies.
 type Rule struct {
-	// Policy is its name among the rivals, such as sjf, with its defaults.
+	// Policy is its name among the baselines, such as sjf, with its defaults.
 	Policy string `yaml:"policy" json:"policy"`
 	// Seconds is how long the copies are followed after a choice, in time of the environment.
 	Seconds float64 `yaml:"seconds" json:"seconds" range:"(0,1e9]"`
@@ -100,7 +100,7 @@ type Rule struct {
 // begin within the first Steps environment steps. The policy network learns to do the same (cross-entropy: an advantage
 // of 1 for every action taken), the value network learns the returns.
 type Imitate struct {
-	// Policy is its name among the rivals, such as sjf, with its defaults. Empty imitates none.
+	// Policy is its name among the baselines, such as sjf, with its defaults. Empty imitates none.
 	Policy string `yaml:"policy" json:"policy"`
 	// Steps over all copies.
 	Steps int64 `yaml:"steps" json:"steps" range:"[0,2^50]"`

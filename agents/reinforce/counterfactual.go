@@ -55,7 +55,7 @@ func newCounterfactual(c *Config, ctx *agents.Context) (*counterfactual, error) 
 		return nil, fmt.Errorf("baseline: %s needs a rule and copies of the environment, this context makes none",
 			c.Baseline)
 	}
-	n := ctx.Copies
+	n := ctx.NumEnvs
 	t := &counterfactual{
 		horizon:  int64(c.Twin.Seconds * 1e6),
 		discount: learning.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: c.RewardScale,

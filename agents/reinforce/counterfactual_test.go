@@ -129,7 +129,7 @@ func TestCounterfactualExpectAdvantage(t *testing.T) {
 	c.Gamma, c.RewardScale = gamma, 2
 	l := liftLearner(t, c, copies, 0)
 	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
-		envs.VectorOptions{Copies: copies, Seed: 3})
+		envs.VectorOptions{NumEnvs: copies, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestCounterfactualTeach(t *testing.T) {
 func TestCounterfactualWaitForReset(t *testing.T) {
 	l := liftLearner(t, counterfactualConfig(), 2, 0)
 	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
-		envs.VectorOptions{Copies: 2, Seed: 3, Autoreset: envs.NextStep})
+		envs.VectorOptions{NumEnvs: 2, Seed: 3, Autoreset: envs.NextStep})
 	if err != nil {
 		t.Fatal(err)
 	}

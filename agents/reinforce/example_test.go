@@ -23,7 +23,7 @@ func Example() {
 func learn() error {
 	arms := classic.BanditConfig{Means: []float64{0, 1}, Deviation: 0.5}
 	v, err := envs.NewVector(func() (envs.Env, error) { return classic.NewBandit(arms) },
-		envs.VectorOptions{Copies: 8, Seed: 1})
+		envs.VectorOptions{NumEnvs: 8, Seed: 1})
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func learn() error {
 	c := reinforce.Default()
 	c.Hidden, c.Rate = []int{8}, 0.01
 	cpu := native.New(native.Options{})
-	l, err := reinforce.New(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Train: cpu, Act: cpu, Seed: 1,
+	l, err := reinforce.New(c, agents.Context{Spec: v.Spec(), NumEnvs: v.NumEnvs(), Train: cpu, Act: cpu, Seed: 1,
 		Steps: 800})
 	if err != nil {
 		return err

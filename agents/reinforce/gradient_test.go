@@ -25,13 +25,13 @@ type collector struct {
 
 func newCollector(t testing.TB, c Config, copies int, build func() (envs.Env, error)) *collector {
 	t.Helper()
-	v, err := envs.NewVector(build, envs.VectorOptions{Copies: copies, Seed: 1})
+	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
 	e := native.New(native.Options{Threads: 1})
-	l, err := New(c, agents.Context{Spec: v.Spec(), Copies: copies, Train: e, Act: e, Seed: 1, Steps: 1})
+	l, err := New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 1, Steps: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func newImitation(c Imitate, ctx *agents.Context) (*imitation, error) {
 	if ctx.Teacher == nil {
 		return nil, errors.New("this context makes no teacher")
 	}
-	n := ctx.Copies
+	n := ctx.NumEnvs
 	k := &ctx.Spec.Kinds[0]
 	s := &imitation{
 		steps: c.Steps, seeds: rng.New(ctx.Seed, "reinforce: teacher"), agents: k.Agents, width: k.Action.Width(),

@@ -121,7 +121,7 @@ func testResume(t *testing.T, c Config) {
 	t.Helper()
 	build := func() (*envs.Vector, *Learner) {
 		v, err := envs.NewVector(func() (envs.Env, error) { return graphstest.NewToy(7), nil },
-			envs.VectorOptions{Copies: 3, Seed: rng.New(1, "x").Uint64()})
+			envs.VectorOptions{NumEnvs: 3, Seed: rng.New(1, "x").Uint64()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,15 +101,15 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 
 func build(c Config, ctx agents.Context) (*Learner, error) {
 	l := &Learner{
-		c: c, ctx: ctx, sequences: make([]int, ctx.Copies),
+		c: c, ctx: ctx, sequences: make([]int, ctx.NumEnvs),
 		explore: rng.NewStream(ctx.Seed, "reinforce: exploration"), replayed: rng.NewStream(ctx.Seed, "reinforce: replay"),
 	}
 	var err error
 	if l.m, err = newModel(&l.c, &l.ctx); err != nil {
 		return nil, err
 	}
-	l.logp = make([]float32, ctx.Copies*l.m.kind().Agents)
-	l.store = newStore(&l.c, l.m, ctx.Copies)
+	l.logp = make([]float32, ctx.NumEnvs*l.m.kind().Agents)
+	l.store = newStore(&l.c, l.m, ctx.NumEnvs)
 	if c.Imitate.Policy != "" {
 		if l.imitation, err = newImitation(c.Imitate, &l.ctx); err != nil {
 			return nil, fmt.Errorf("imitate.policy: %w", err)
@@ -161,9 +161,9 @@ func (l *Learner) Observe(v *envs.Vector) error {
 		return errors.New("reinforce: Observe without Act before it")
 	}
 	l.acted = false
-	l.steps += int64(l.ctx.Copies)
+	l.steps += int64(l.ctx.NumEnvs)
 	k := l.m.kind().Agents
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		if v.ResetStep[i] {
 			continue // the action was not used
 		}

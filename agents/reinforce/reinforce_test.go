@@ -258,12 +258,12 @@ func TestSequencesMustRecur(t *testing.T) {
 	c := quick()
 	c.Baseline, c.Lambda = Sequence, 1
 	env := choicetest.NewToy(choicetest.Toy{Length: 5})
-	v, err := envs.NewVector(func() (envs.Env, error) { return env, nil }, envs.VectorOptions{Copies: 1})
+	v, err := envs.NewVector(func() (envs.Env, error) { return env, nil }, envs.VectorOptions{NumEnvs: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := native.New(native.Options{})
-	l, err := New(c, agents.Context{Spec: env.Spec(), Copies: 1, Train: e, Act: e})
+	l, err := New(c, agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: e, Act: e})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,12 +33,12 @@ func newVectors(c *Config, ctx *agents.Context) (*vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &vectors{ctx: ctx, p: p, n: []int{p.N}, probs: make([]float64, p.N), masks: make([]bool, ctx.Copies*p.Agents*p.N)}
+	m := &vectors{ctx: ctx, p: p, n: []int{p.N}, probs: make([]float64, p.N), masks: make([]bool, ctx.NumEnvs*p.Agents*p.N)}
 	policy, value := p.Arch(c.Hidden, c.Activation, c.FinalBound, p.N), p.Arch(c.Hidden, c.Activation, 0, 1)
 	if m.u, err = newUpdate(c, policy, value, ctx.Train, rng.New(ctx.Seed, "reinforce: initial weights")); err != nil {
 		return nil, err
 	}
-	m.actor, err = actor.NewNet(ctx.Act, policy, actor.NetOptions{Kind: p.Kind, Copies: ctx.Copies})
+	m.actor, err = actor.NewNet(ctx.Act, policy, actor.NetOptions{Kind: p.Kind, NumEnvs: ctx.NumEnvs})
 	return m, err
 }
 

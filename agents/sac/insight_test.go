@@ -21,7 +21,7 @@ func TestInsight(t *testing.T) {
 		e := native.New(native.Options{})
 		c := quick() // its activation is smooth, so that differences are derivatives
 		c.Shared = shared
-		l, err := New(c, agents.Context{Spec: spec, Copies: 1, Train: e, Act: e, Seed: 5, Steps: 100})
+		l, err := New(c, agents.Context{Spec: spec, NumEnvs: 1, Train: e, Act: e, Seed: 5, Steps: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,11 +59,11 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if l.update, err = newUpdate(&l.c, &l.p, ctx.Train, rng.New(ctx.Seed, "sac: initial weights")); err != nil {
 		return nil, err
 	}
-	if l.acting, err = actor.NewNet(ctx.Act, c.actorArch(&p), actor.NetOptions{Kind: p.kind, Copies: ctx.Copies,
+	if l.acting, err = actor.NewNet(ctx.Act, c.actorArch(&p), actor.NetOptions{Kind: p.kind, NumEnvs: ctx.NumEnvs,
 		Squash: true}); err != nil {
 		return nil, err
 	}
-	l.taken = make([]float32, ctx.Copies*p.agents*p.act)
+	l.taken = make([]float32, ctx.NumEnvs*p.agents*p.act)
 	u, s := l.update, offpolicy.Schedule{LearningStarts: c.LearningStarts, UpdateEvery: c.UpdateEvery,
 		GradientSteps: c.GradientSteps, Batch: c.Batch, RateFinal: c.RateFinal}
 	l.Loop = offpolicy.NewLoop(Name, l, s, &l.ctx, l.memory.buf,
@@ -90,13 +90,13 @@ func (l *Learner) Act(v *envs.Vector) error {
 		if err := l.acting.Run(v.Obs.Kinds[0].Values, v.Obs.Kinds[0].Active); err != nil {
 			return fmt.Errorf("sac: %w", err)
 		}
-		for i := range l.ctx.Copies {
+		for i := range l.ctx.NumEnvs {
 			for j := range l.p.agents {
 				copy(l.row(i)[j*l.p.act:], l.acting.Row(i, j))
 			}
 		}
 	}
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		if err := l.p.give(l.row(i), v.Act.Env(i).Kinds[0], v.Obs.Env(i).Kinds[0].Active); err != nil {
 			return fmt.Errorf("sac: environment %d: %w", i, err)
 		}

@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 		"test/X-v1 has 2 kinds of agents, want one":                             make([]envs.Kind, 2),
 	} {
 		e := native.New(native.Options{Threads: 1})
-		_, err := New(Default(), agents.Context{Spec: &envs.Spec{ID: "test/X-v1", Kinds: kinds}, Copies: 1, Train: e, Act: e})
+		_, err := New(Default(), agents.Context{Spec: &envs.Spec{ID: "test/X-v1", Kinds: kinds}, NumEnvs: 1, Train: e, Act: e})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -178,7 +178,7 @@ func TestPolicyFile(t *testing.T) {
 // Learning allocates nothing per step once all is warm.
 func TestNoAllocations(t *testing.T) {
 	learner := learn(t, quick(), 600)
-	v, err := envs.NewVector(newLQR, envs.VectorOptions{Copies: 2, Seed: 1})
+	v, err := envs.NewVector(newLQR, envs.VectorOptions{NumEnvs: 2, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,12 +44,12 @@ type world struct {
 func newWorld(t testing.TB, c Config, flow string) *world {
 	t.Helper()
 	v, err := envs.NewVector(func() (envs.Env, error) { return newWorkflow(t, flow), nil },
-		envs.VectorOptions{Copies: 2, Seed: 3})
+		envs.VectorOptions{NumEnvs: 2, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := native.New(native.Options{Threads: 1})
-	l, err := NewLearner(c, agents.Context{Spec: v.Spec(), Copies: 2, Train: e, Act: e, Seed: 5, Steps: 100})
+	l, err := NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: e, Act: e, Seed: 5, Steps: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func Example() {
 
 func findControl() error {
 	build := func() (envs.Env, error) { return classic.NewLQR(classic.DefaultLQR()) }
-	v, err := envs.NewVector(build, envs.VectorOptions{Copies: 16, Seed: 1})
+	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: 16, Seed: 1})
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func findControl() error {
 	c := spsa.Default()
 	c.Prices = spsa.Block{Start: []float64{0.8}, Perturbation: 0.1, Step: 0.5, Unit: 1}
 	c.Baselines.Start = nil // the control is a number without whole ones beside it
-	l, err := spsa.NewLearner(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Seed: 1, NewEnv: build})
+	l, err := spsa.NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: v.NumEnvs(), Seed: 1, NewEnv: build})
 	if err != nil {
 		return err
 	}

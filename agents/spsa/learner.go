@@ -36,8 +36,8 @@ var _ agents.Learner = (*Learner)(nil)
 // fails where the configuration is wrong or does not fit the environment's action.
 func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	switch {
-	case ctx.Copies < 1:
-		return nil, fmt.Errorf("spsa: copies is %d, want at least 1", ctx.Copies)
+	case ctx.NumEnvs < 1:
+		return nil, fmt.Errorf("spsa: NumEnvs is %d, want at least 1", ctx.NumEnvs)
 	case ctx.NewEnv == nil && c.Realised != Perturbed:
 		return nil, errors.New("spsa: the context cannot make environments, want one to try actions on")
 	}
@@ -70,7 +70,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 	} else {
 		l.pricer.Action(l.act)
 	}
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		if !online {
 			if err := l.pricer.Estimate(v.Env(i)); err != nil {
 				return fmt.Errorf("environment %d: %w", i, err)
@@ -89,12 +89,12 @@ func (l *Learner) Observe(v *envs.Vector) error {
 	}
 	l.acted, l.moved, l.objective = false, true, 0
 	n, agentsEach := len(v.Spec().Info), v.Spec().Kinds[0].Agents
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		x := l.pricer.trials.realised(v.Rewards[0][i*agentsEach:(i+1)*agentsEach], v.Info[i*n:(i+1)*n])
 		if err := finite(x, l.act); err != nil {
 			return fmt.Errorf("spsa: environment %d: %w", i, err)
 		}
-		l.objective += x / float64(l.ctx.Copies)
+		l.objective += x / float64(l.ctx.NumEnvs)
 		l.realised += x
 		l.steps++
 	}

@@ -24,7 +24,7 @@ type trainer struct {
 
 func newTrainer(t testing.TB, build func() (envs.Env, error), c Config, copies int, seed uint64) *trainer {
 	t.Helper()
-	v, err := envs.NewVector(build, envs.VectorOptions{Copies: copies, Seed: seed})
+	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func newTrainer(t testing.TB, build func() (envs.Env, error), c Config, copies i
 	if err := v.Reset(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := NewLearner(c, agents.Context{Spec: v.Spec(), Copies: copies, Seed: seed, NewEnv: build})
+	l, err := NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Seed: seed, NewEnv: build})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,11 +349,11 @@ func TestLearnerRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 0, NewEnv: build}); err == nil ||
-		!strings.Contains(err.Error(), "copies is 0") {
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), NumEnvs: 0, NewEnv: build}); err == nil ||
+		!strings.Contains(err.Error(), "NumEnvs is 0") {
 		t.Error(err)
 	}
-	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err == nil ||
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), NumEnvs: 1}); err == nil ||
 		!strings.Contains(err.Error(), "cannot make environments") {
 		t.Error(err)
 	}

@@ -83,7 +83,7 @@ func TestOnlineResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err != nil {
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), NumEnvs: 1}); err != nil {
 		t.Error(err)
 	}
 }

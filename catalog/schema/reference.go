@@ -64,7 +64,7 @@ func Keys(text []byte, section, name string) ([]Key, error) {
 var sections = []struct{ key, at, choice, title string }{
 	{"env", "env", "id", "Environments: `env`"},
 	{"agent", "agent", "name", "Learners: `agent`"},
-	{"eval.rivals[]", "eval.rivals[]", "name", "Rivals: `eval.rivals`"},
+	{"eval.baselines[]", "eval.baselines[]", "name", "Baselines: `eval.baselines`"},
 }
 
 // choices are what a section can name, those with keys of their own.

@@ -47,17 +47,17 @@ type maker struct {
 }
 
 // kindsOf lists a catalog's rows.
-func kindsOf(c *catalog.Catalog) (worlds, learners, rivals []kind) {
+func kindsOf(c *catalog.Catalog) (worlds, learners, baselines []kind) {
 	for _, x := range c.Envs {
 		worlds = append(worlds, kind{x.ID, x.Doc, x.Config(), x.Source})
 	}
 	for _, x := range c.Learners {
 		learners = append(learners, kind{x.Name, x.Doc, x.Config(), x.Source})
 	}
-	for _, x := range c.Rivals {
-		rivals = append(rivals, kind{x.Name, x.Doc, x.Config(), x.Source})
+	for _, x := range c.Baselines {
+		baselines = append(baselines, kind{x.Name, x.Doc, x.Config(), x.Source})
 	}
-	return worlds, learners, rivals
+	return worlds, learners, baselines
 }
 
 // at is the property under a dotted key, where key[] stands for the elements of a list.
@@ -204,11 +204,11 @@ func Of(c *catalog.Catalog) ([]byte, error) {
 	if err := json.Unmarshal(configs.Schema(), s); err != nil {
 		return nil, fmt.Errorf("configs/schema.json: %w", err)
 	}
-	worlds, learners, rivals := kindsOf(c)
+	worlds, learners, baselines := kindsOf(c)
 	for _, section := range []struct {
 		key, name string
 		kinds     []kind
-	}{{"env", "id", worlds}, {"agent", "name", learners}, {"eval.rivals[]", "name", rivals}} {
+	}{{"env", "id", worlds}, {"agent", "name", learners}, {"eval.baselines[]", "name", baselines}} {
 		if err := rewrite(at(s, section.key), section.name, section.kinds); err != nil {
 			return nil, err
 		}

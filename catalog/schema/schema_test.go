@@ -45,8 +45,8 @@ func TestFresh(t *testing.T) {
 func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 	e := configs.Default()
 	e.Name = "experiment"
-	worlds, learners, rivals := kindsOf(c)
-	comments, err := readComments(root, &e, worlds, learners, rivals)
+	worlds, learners, baselines := kindsOf(c)
+	comments, err := readComments(root, &e, worlds, learners, baselines)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 	s.Required = []string{"name", "env", "agent"}
 	m.choice(at(s, "env"), "id", worlds)
 	m.choice(at(s, "agent"), "name", learners)
-	m.choice(at(s, "eval.rivals[]"), "name", rivals)
+	m.choice(at(s, "eval.baselines[]"), "name", baselines)
 	if name := at(s, "name"); name.Default != nil {
 		name.Default, name.Pattern = nil, configs.NamePattern
 	}

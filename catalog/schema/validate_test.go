@@ -206,8 +206,8 @@ func TestAgrees(t *testing.T) {
 		{env + agent + "workload: {kind: poisson, rate: 0}\n", false},
 		{env + agent + "workload: {kind: poisson, rate: 0.1}\n", true},
 		{env + agent + "workload: {kind: or}\n", false},
-		{env + agent + "eval: {rivals: [fixed, {name: oracle, sweeps: 2}]}\n", true},
-		{env + agent + "eval: {rivals: [{name: oracle, sweeps: -2}]}\n", false},
+		{env + agent + "eval: {baselines: [fixed, {name: oracle, sweeps: 2}]}\n", true},
+		{env + agent + "eval: {baselines: [{name: oracle, sweeps: -2}]}\n", false},
 	} {
 		texts++
 		_, err := configs.Parse("test.yaml", []byte(c.text), nil, catalog.Default())

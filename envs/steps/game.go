@@ -68,7 +68,7 @@ func (g *Game) NextStep() int { return g.walk.step() }
 func (g *Game) Running() bool { return g.running }
 
 // Take makes the environment's next step use an option (an index into the model's options, or what [Model.Pack]
-// returned) whatever the action says. Rivals need it that choose what an action cannot say.
+// returned) whatever the action says. Baselines need it that choose what an action cannot say.
 func (g *Game) Take(option int) { g.forced = int32(option) + 1 }
 
 // Draw returns what a step would take in seconds and cost in USD with an option if it began now. Deciders that may not

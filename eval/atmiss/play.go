@@ -115,10 +115,10 @@ type Request struct {
 	Run func(context.Context, eval.Request) (*eval.Played, error)
 }
 
-// Rival is a method that is a rival of the catalog, whose configuration follows from the setting.
-func Rival(name, rival, setting string, values []float64, config func(value float64) any) Method {
+// Baseline is a method that is a baseline of the catalog, whose configuration follows from the setting.
+func Baseline(name, baseline, setting string, values []float64, config func(value float64) any) Method {
 	return Method{Name: name, Setting: setting, Values: values, Make: func(v float64) (eval.Contestant, error) {
-		return eval.Rival(name, rival, config(v))
+		return eval.Baseline(name, baseline, config(v))
 	}}
 }
 

@@ -21,7 +21,7 @@ func ExampleExplain() {
 	c := maddpg.Default()
 	c.Mix, c.Hidden = maddpg.Single, []int{8}
 	cpu := native.New(native.Options{})
-	l, err := maddpg.New(c, agents.Context{Spec: env.Spec(), Copies: 1, Train: cpu, Act: cpu, Seed: 1, Steps: 100})
+	l, err := maddpg.New(c, agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: cpu, Act: cpu, Seed: 1, Steps: 100})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -167,9 +167,9 @@ func refuse(names *catalog.Catalog, path string) error {
 	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	r, err := names.Rival(path)
+	r, err := names.Baseline(path)
 	if err != nil {
-		return nil //nolint:nilerr // no rival: who opens the path says what is wrong with it
+		return nil //nolint:nilerr // no baseline: who opens the path says what is wrong with it
 	}
 	what := "a rule or a tuner of the program, with nothing learned to export (a bundle may name a rule as its --fallback)"
 	if r.Kind == catalog.Oracle {
@@ -236,13 +236,13 @@ func fallback(x *configs.Experiment, name string, env envs.Env) (*bundle.Fallbac
 		return nil, train.Usage("--fallback is %q, want one for %s: %s, or %s", name, x.Env.Name, strings.Join(rows, ", "),
 			NoFallback)
 	}
-	r, err := catalog.Of(x).Rival(name)
+	r, err := catalog.Of(x).Baseline(name)
 	if err != nil {
 		return nil, err
 	}
 	config := r.Config()
-	if i := slices.IndexFunc(x.Eval.Rivals, func(c configs.Choice) bool { return c.Name == name }); i >= 0 {
-		config = x.Eval.Rivals[i].Config
+	if i := slices.IndexFunc(x.Eval.Baselines, func(c configs.Choice) bool { return c.Name == name }); i >= 0 {
+		config = x.Eval.Baselines[i].Config
 	}
 	text, err := json.Marshal(config)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package fit finds the numbers of a rival by cross-entropy search on the training part of a workload, so that a learned
+// Package fit finds the numbers of a baseline by cross-entropy search on the training part of a workload, so that a learned
 // policy is compared with rules that had a search of their own ("the best simple rule that search finds").
 //
 // Candidates of a generation play the same episodes. Their score is the mean return, so a configuration's reward says
 // what the search is after: with a larger env.reward.qos it finds a rule that keeps more windows. Episodes have workload
 // seeds 1 to 4,000; what was found is measured on seeds 4,001 on. The result does not depend on the number of workers.
 //
-// Not here: the method (agents/crossentropy), and what a rival's numbers are (its Space in the catalog).
+// Not here: the method (agents/crossentropy), and what a baseline's numbers are (its Space in the catalog).
 package fit
 
 import (
@@ -63,10 +63,10 @@ type Progress struct {
 
 // Result is what a search has found.
 type Result struct {
-	// Rival is the rival's name, Config its configuration with the numbers found.
-	Rival  string `json:"rival"`
-	Config any    `json:"config"`
-	Found  Found  `json:"found"`
+	// Baseline is the baseline's name, Config its configuration with the numbers found.
+	Baseline string `json:"baseline"`
+	Config   any    `json:"config"`
+	Found    Found  `json:"found"`
 }
 
 // Found says where numbers come from.
@@ -81,7 +81,7 @@ type Found struct {
 	Population  int    `json:"population"`
 	Episodes    int    `json:"episodes"`
 	Seed        uint64 `json:"seed"`
-	// Before and After are means over the episodes of Seeds, which the search has not seen, with the rival's numbers as
+	// Before and After are means over the episodes of Seeds, which the search has not seen, with the baseline's numbers as
 	// the search began and as it ended: the return, and what the environment reports.
 	Seeds  string             `json:"seeds"`
 	Before map[string]float64 `json:"before"`
@@ -92,10 +92,10 @@ type Found struct {
 	Revision string   `json:"revision,omitempty"`
 }
 
-// Run searches for the numbers of a rival in an experiment. A rival that the experiment lists has the keys that it has
+// Run searches for the numbers of a baseline in an experiment. A baseline that the experiment lists has the keys that it has
 // there.
 func Run(ctx context.Context, x *configs.Experiment, name string, o Options) (*Result, error) {
-	row, err := catalog.Of(x).Rival(name)
+	row, err := catalog.Of(x).Baseline(name)
 	if err != nil {
 		return nil, train.Usage("there is %w", err)
 	}
@@ -103,7 +103,7 @@ func Run(ctx context.Context, x *configs.Experiment, name string, o Options) (*R
 		return nil, train.Usage("%s has no numbers to search for; %s have", name, strings.Join(Names(catalog.Of(x)), ", "))
 	}
 	config := row.Config()
-	for _, listed := range x.Eval.Rivals {
+	for _, listed := range x.Eval.Baselines {
 		if listed.Name == name {
 			config = listed.Config
 		}
@@ -126,7 +126,7 @@ func Run(ctx context.Context, x *configs.Experiment, name string, o Options) (*R
 		return nil, err
 	}
 	found := slices.Clone(s.Mean())
-	r := &Result{Rival: name, Config: space.Config(found), Found: Found{
+	r := &Result{Baseline: name, Config: space.Config(found), Found: Found{
 		Env: x.Env.Name, Config: x.Env.Config, Workload: x.Workload, Numbers: len(space.Names), Evaluations: done,
 		Generations: s.Generation(), Population: o.Population, Episodes: o.Episodes, Seed: o.Seed,
 		Seeds: fmt.Sprintf("%d-%d", searchSeeds+1, searchSeeds+checkSeeds),
@@ -138,9 +138,9 @@ func Run(ctx context.Context, x *configs.Experiment, name string, o Options) (*R
 	return r, err
 }
 
-// Names lists the rivals whose numbers can be searched for.
+// Names lists the baselines whose numbers can be searched for.
 func Names(c *catalog.Catalog) (out []string) {
-	for _, r := range c.Rivals {
+	for _, r := range c.Baselines {
 		if r.Space != nil {
 			out = append(out, r.Name)
 		}
@@ -234,14 +234,14 @@ func (p *players) measure(ctx context.Context, config any, workers int) (map[str
 type players struct {
 	x     *configs.Experiment
 	split string
-	row   catalog.Rival
+	row   catalog.Baseline
 }
 
 // play plays an episode of every candidate under every seed.
 func (p *players) play(ctx context.Context, candidates []any, seeds []uint64, workers int) (*eval.Played, error) {
 	r := eval.Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(p.x, p.split) }, Seeds: seeds, Workers: workers}
 	for i, config := range candidates {
-		r.Contestants = append(r.Contestants, eval.RivalOf(p.row, fmt.Sprintf("candidate %d", i+1), config))
+		r.Contestants = append(r.Contestants, eval.BaselineOf(p.row, fmt.Sprintf("candidate %d", i+1), config))
 	}
 	return eval.Run(ctx, r)
 }

@@ -57,9 +57,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A rival that the experiment lists keeps its keys.
-func TestListedRival(t *testing.T) {
-	r, err := Run(t.Context(), experiment(t, "eval.rivals=[{name: autoscaler, cpu: 0.35}]"), "autoscaler", short())
+// A baseline that the experiment lists keeps its keys.
+func TestListedBaseline(t *testing.T) {
+	r, err := Run(t.Context(), experiment(t, "eval.baselines=[{name: autoscaler, cpu: 0.35}]"), "autoscaler", short())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func subjects() (out []subject) {
 var standardised = map[string]bool{"ppo": true, "dqn": true, "sac": true}
 
 func experiment(env string, l *catalog.Learner, keys, more string) string {
-	return fmt.Sprintf("name: short\nseed: 3\n%s\n%sagent: {name: %s, %s, %s}\ntrain: {steps: 400, copies: 4, log_every: 400, "+
+	return fmt.Sprintf("name: short\nseed: 3\n%s\n%sagent: {name: %s, %s, %s}\ntrain: {steps: 400, envs: 4, log_every: 400, "+
 		"evaluate: {every: 0}, checkpoint: {every: 400, keep: 1}}\n", env, more, l.Name, keys, l.Longer)
 }
 

@@ -301,13 +301,13 @@ func (s *Server) Run(ctx context.Context, safely bool) (*Result, error) {
 	return r, durable.WriteFile(durable.OS{}, s.path, text)
 }
 
-// rivalRows is the number of the library's rows with which a rival's search warms up.
-const rivalRows = 40
+// baselineRows is the number of the library's rows with which a baseline's search warms up.
+const baselineRows = 40
 
-// Rival measures a rival of the catalog, with its defaults, under the same protocol: a search warms up with 40 rows of the
+// Baseline measures a baseline of the catalog, with its defaults, under the same protocol: a search warms up with 40 rows of the
 // same library, and faces the same draws.
-func (s *Server) Rival(ctx context.Context, name string) (*Result, error) {
-	r, err := s.o.Names.Rival(name)
+func (s *Server) Baseline(ctx context.Context, name string) (*Result, error) {
+	r, err := s.o.Names.Baseline(name)
 	if err != nil {
 		return nil, train.Usage("%w", err)
 	}
@@ -317,7 +317,7 @@ func (s *Server) Rival(ctx context.Context, name string) (*Result, error) {
 	}
 	p := s.o.Protocol
 	if a.Tuner != nil {
-		p.Warm, p.Library = rivalRows, s.rows
+		p.Warm, p.Library = baselineRows, s.rows
 		if len(p.rows()) == 0 {
 			p.Warm = 0
 		}

@@ -24,7 +24,7 @@ name: lab
 env: {id: stoker/Sizing-v2, windows: 15, users: [10, 20]}
 workload: {kind: closed-loop}
 agent: {name: maddpg, hidden: [8], keys: 4, batch: 4, learning_starts: 8, shared: true}
-train: {steps: 24, copies: 2, evaluate: {every: 0}}
+train: {steps: 24, envs: 2, evaluate: {every: 0}}
 `
 	x, err := configs.Parse("lab.yaml", []byte(text), sets, catalog.Default())
 	if err != nil {
@@ -109,16 +109,16 @@ func TestServe(t *testing.T) {
 		!strings.Contains(string(text), `"workload": 20`) || s.BandsFile() != path {
 		t.Errorf("the bands in %s are %s (%v)", s.BandsFile(), text, err)
 	}
-	rival, err := s.Rival(context.Background(), "random-search")
-	if err != nil || rival.Method != "random-search" || rival.Repetitions[0].Warm != 40 ||
-		rival.Repetitions[0].Seed != with.Repetitions[0].Seed {
-		t.Errorf("the rival's result is %+v (%v)", rival, err)
+	baseline, err := s.Baseline(context.Background(), "random-search")
+	if err != nil || baseline.Method != "random-search" || baseline.Repetitions[0].Warm != 40 ||
+		baseline.Repetitions[0].Seed != with.Repetitions[0].Seed {
+		t.Errorf("the baseline's result is %+v (%v)", baseline, err)
 	}
-	if lines := Comparison(with, without, rival); strings.Count(lines, "\n") != 5 {
+	if lines := Comparison(with, without, baseline); strings.Count(lines, "\n") != 5 {
 		t.Errorf("compared:\n%s", lines)
 	}
-	if _, err := s.Rival(context.Background(), "nobody"); err == nil || !strings.Contains(err.Error(), `no policy "nobody"`) {
-		t.Errorf("an unknown rival: %v", err)
+	if _, err := s.Baseline(context.Background(), "nobody"); err == nil || !strings.Contains(err.Error(), `no policy "nobody"`) {
+		t.Errorf("an unknown baseline: %v", err)
 	}
 	again, _, _ := serve(t, withBands(o, filepath.Join(t.TempDir(), "new.json")))
 	if encoded(t, again) != encoded(t, with) {

@@ -69,10 +69,10 @@ func (p *Protocol) rows() []library.Row {
 	return library.Users(p.Library, p.Users)
 }
 
-// Policy returns what makes the policy of a name: a rival of the catalog with its defaults, or else the policy of a
+// Policy returns what makes the policy of a name: a baseline of the catalog with its defaults, or else the policy of a
 // run, a checkpoint or the zoo.
 func Policy(names *catalog.Catalog, name string) (func(env envs.Env) (envs.Policy, error), error) {
-	r, err := names.Rival(name)
+	r, err := names.Baseline(name)
 	if err == nil {
 		return func(env envs.Env) (envs.Policy, error) {
 			a, err := r.New(r.Config(), env)

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-var long = flag.Bool("long", false, "evaluate the zoo's policies against their rivals")
+var long = flag.Bool("long", false, "evaluate the zoo's policies against their baselines")
 
 // TestVerdicts: what the zoo's policies for HOPS beat, under 40 workload seeds that training has not seen.
 func TestVerdicts(t *testing.T) {
@@ -24,8 +24,8 @@ func TestVerdicts(t *testing.T) {
 	foreseen := []string{"env.demand.noise=0.3"}
 	azure := []string{"env.demand.source=workload", "eval.split=all"}
 	for _, c := range []struct {
-		name, rival, world string
-		sets               []string
+		name, baseline, world string
+		sets                  []string
 	}{
 		{"hops-pricer", "pba", "HOPS' generated load", foreseen},
 		{"hops-pricer", "spss", "HOPS' generated load", foreseen},
@@ -33,11 +33,11 @@ func TestVerdicts(t *testing.T) {
 		{"hops-scheduler", "arms", "HOPS' generated load", nil},
 		{"hops-scheduler", "arms", "the Azure day", azure},
 	} {
-		t.Run(c.name+" "+c.rival+" "+c.world, func(t *testing.T) {
-			got := compare(t, c.name, c.rival, append(c.sets, "eval.seeds=101-140", "eval.metrics=[profit]"))
+		t.Run(c.name+" "+c.baseline+" "+c.world, func(t *testing.T) {
+			got := compare(t, c.name, c.baseline, append(c.sets, "eval.seeds=101-140", "eval.metrics=[profit]"))
 			proof.Claim(t, proof.Row{
 				Topic: "zoo",
-				Claim: fmt.Sprintf("zoo:%s earns more than %s on %s", c.name, label(c.rival), c.world),
+				Claim: fmt.Sprintf("zoo:%s earns more than %s on %s", c.name, label(c.baseline), c.world),
 				Bound: "verdict better: p under 0.05, simultaneous paired interval above 0",
 				Measured: fmt.Sprintf("%+.0f [%+.0f, %+.0f] an episode, p %.2g, 40 workload seeds", got.Difference,
 					got.SimultaneousLo, got.SimultaneousHi, got.PHolm),
@@ -47,14 +47,14 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// label says what a rival is in the configurations of the zoo's policies.
-func label(rival string) string {
+// label says what a baseline is in the configurations of the zoo's policies.
+func label(baseline string) string {
 	return map[string]string{"pba": "PBA within the episode", "spss": "the best fixed prices and baselines",
-		"arms": "ARMS"}[rival]
+		"arms": "ARMS"}[baseline]
 }
 
-// compare plays an entry and the first rival of a name in its configuration.
-func compare(t *testing.T, name, rival string, sets []string) eval.Comparison {
+// compare plays an entry and the first baseline of a name in its configuration.
+func compare(t *testing.T, name, baseline string, sets []string) eval.Comparison {
 	t.Helper()
 	choice, err := eval.Choose(catalog.Default(), []string{zoo.Prefix + name}, "", sets)
 	if err != nil {
@@ -84,10 +84,10 @@ func compare(t *testing.T, name, rival string, sets []string) eval.Comparison {
 		t.Fatal(err)
 	}
 	for _, c := range s.Comparisons {
-		if c.A == name && c.B == rival {
+		if c.A == name && c.B == baseline {
 			return c
 		}
 	}
-	t.Fatalf("%s is not compared with %s: %+v", name, rival, s.Comparisons)
+	t.Fatalf("%s is not compared with %s: %+v", name, baseline, s.Comparisons)
 	return eval.Comparison{}
 }

@@ -32,11 +32,11 @@ func (c *Comparison) Decided() bool {
 	return c.PHolm < Alpha && (c.SimultaneousLow > 0 || c.SimultaneousHigh < 0)
 }
 
-// Workloads is the least number of workload seeds with which one comparison in a family of rivals can be decided. With
+// Workloads is the least number of workload seeds with which one comparison in a family of baselines can be decided. With
 // fewer, Holm's p is not below Alpha even if all differences have the same sign.
-func Workloads(rivals int) int {
+func Workloads(baselines int) int {
 	n := 1
-	for 2*float64(max(1, rivals)) >= Alpha*float64(uint64(1)<<n) {
+	for 2*float64(max(1, baselines)) >= Alpha*float64(uint64(1)<<n) {
 		n++
 	}
 	return n
@@ -56,17 +56,17 @@ func (c *Comparison) NotBetter(margin float64, lowerIsBetter bool) bool {
 	return c.NotWorse(margin, !lowerIsBetter)
 }
 
-// Compare compares a with each of rivals under the same workloads by a metric with bounds; the comparisons form one
+// Compare compares a with each of baselines under the same workloads by a metric with bounds; the comparisons form one
 // family. The scores must have passed Check with the same number of workloads. Where a score is NaN or a mean difference is infinite,
 // nothing is decided: P is 1, and what cannot be computed is NaN.
 //
 // P comes from a sign-flip test over workloads. That test ignores the variance between training seeds: where there are
 // several, P is the larger of its p and that of Welch's t test over seeds and workloads.
-func Compare(a Scores, rivals []Scores, in envs.Bounds, resamples int, key rng.Key) []Comparison {
-	out := make([]Comparison, len(rivals))
-	p := make([]float64, len(rivals))
-	for k, b := range rivals {
-		out[k] = compare(a, b, in, len(rivals), resamples, key.With(uint64(k)))
+func Compare(a Scores, baselines []Scores, in envs.Bounds, resamples int, key rng.Key) []Comparison {
+	out := make([]Comparison, len(baselines))
+	p := make([]float64, len(baselines))
+	for k, b := range baselines {
+		out[k] = compare(a, b, in, len(baselines), resamples, key.With(uint64(k)))
 		p[k] = out[k].P
 	}
 	for k, q := range Holm(p) {

@@ -236,9 +236,9 @@ func TestCoverageHierarchical(t *testing.T) {
 	}
 }
 
-// The bounds that hold for all rivals at once: four rivals of one policy, all four differences covered.
+// The bounds that hold for all baselines at once: four baselines of one policy, all four differences covered.
 func TestCoverageSimultaneous(t *testing.T) {
-	const rivals = 4
+	const baselines = 4
 	trials, resamples := size(80, 1000), size(300, 1000)
 	var cells []*cell
 	for _, m := range []int{1, 5} {
@@ -257,7 +257,7 @@ func TestCoverageSimultaneous(t *testing.T) {
 				}
 				e.fill(s, a, worlds, func(z float64) float64 { return z })
 				outside, narrow := 0.0, 0.0 // how many miss
-				for r := range rivals {
+				for r := range baselines {
 					b := grid(1, n)
 					for j := range diff {
 						b[0][j] = worlds[j] + 0.5*s.Norm()
@@ -265,10 +265,10 @@ func TestCoverageSimultaneous(t *testing.T) {
 					}
 					key := rng.New(1, "simultaneous").With(uint64(k)).With(uint64(r))
 					draws := pairedDraws(a, b, resamples, key.Stream())
-					if lo, hi := stretched(Mean(diff), draws, errorVarianceOf(a, b, diff), tail/rivals, envs.Bounds{}); lo > 0 || hi < 0 {
+					if lo, hi := stretched(Mean(diff), draws, errorVarianceOf(a, b, diff), tail/baselines, envs.Bounds{}); lo > 0 || hi < 0 {
 						outside++
 					}
-					if Quantile(draws, tail/rivals) > 0 || Quantile(draws, 1-tail/rivals) < 0 {
+					if Quantile(draws, tail/baselines) > 0 || Quantile(draws, 1-tail/baselines) < 0 {
 						narrow++
 					}
 				}

@@ -36,7 +36,7 @@ func TestHolmByHand(t *testing.T) {
 	}
 }
 
-// null is an evaluation of a policy against four rivals that are equal to it in expectation.
+// null is an evaluation of a policy against four baselines that are equal to it in expectation.
 type null struct {
 	name  string
 	m, n  int
@@ -44,7 +44,7 @@ type null struct {
 	fixed bool                        // the policy's own scores are constant
 }
 
-const nullRivals = 4
+const nullBaselines = 4
 
 // decide is eval's decision, without the fields of Comparison that it doesn't read.
 func decide(a, b Scores, family, resamples int, key rng.Key) decision {
@@ -70,13 +70,13 @@ func (c null) play(s *rng.Stream, resamples int, key rng.Key) (uncorrected, holm
 			}
 		}
 	}
-	raw, family := make([]float64, nullRivals), make([]decision, nullRivals)
+	raw, family := make([]float64, nullBaselines), make([]decision, nullBaselines)
 	for r := range family {
 		b := grid(1, c.n)
 		for j := range b[0] {
 			b[0][j] = c.draw(s)
 		}
-		family[r] = decide(a, b, nullRivals, resamples, key.With(uint64(r)))
+		family[r] = decide(a, b, nullBaselines, resamples, key.With(uint64(r)))
 		raw[r] = family[r].p
 	}
 	corrected := Holm(raw)
@@ -87,8 +87,8 @@ func (c null) play(s *rng.Stream, resamples int, key rng.Key) (uncorrected, holm
 	return slices.Min(raw) < Alpha, slices.Min(corrected) < Alpha, decided
 }
 
-// Four rivals that share the policy's scores in every comparison: the share of evaluations with any false verdict.
-// Differences of two of one law are symmetric; a rival whose scores are log-normal about the policy's constant is
+// Four baselines that share the policy's scores in every comparison: the share of evaluations with any false verdict.
+// Differences of two of one law are symmetric; a baseline whose scores are log-normal about the policy's constant is
 // not, and there neither sign flips nor t are exact.
 func TestFamilyWise(t *testing.T) {
 	trials, resamples := size(100, 500), size(300, 400)
@@ -117,7 +117,7 @@ func TestFamilyWise(t *testing.T) {
 		text += fmt.Sprintf("%q,%d,%d,%.4f,%.4f,%.4f,%d\n", c.name, c.m, c.n, count[0], count[1], rate, trials)
 		if c.fixed {
 			proof.Claim(t, proof.Row{
-				Topic: "statistics", Claim: "family-wise error where differences are log-normal about 0 (skewness 6), 20 workloads, four rivals",
+				Topic: "statistics", Claim: "family-wise error where differences are log-normal about 0 (skewness 6), 20 workloads, four baselines",
 				Bound:    "known to be above 5 %; below 25 %",
 				Measured: fmt.Sprintf("%.1f ± %.1f %%", 100*rate, 100*slack), Holds: rate < 0.25,
 			})
@@ -132,13 +132,13 @@ func TestFamilyWise(t *testing.T) {
 	keepFile(t, "family_wise.csv", text)
 	t.Log("\n" + text)
 	proof.Claim(t, proof.Row{
-		Topic: "statistics", Claim: "family-wise error under the null, four rivals: normal, exponential, and five training seeds that differ by chance",
+		Topic: "statistics", Claim: "family-wise error under the null, four baselines: normal, exponential, and five training seeds that differ by chance",
 		Bound:    "5 %, with three Monte Carlo errors' allowance",
 		Measured: fmt.Sprintf("%.1f %% to %s; without correction %.1f to %.1f %%", 100*lowest, where, 100*bare[0], 100*bare[1]), Holds: holds,
 	})
 }
 
-// The ordered verdict: four rivals that the policy beats by the objective every time, while it is worse by the
+// The ordered verdict: four baselines that the policy beats by the objective every time, while it is worse by the
 // constraint by exactly the margin that is allowed. To call it better is false: so is any verdict where neither
 // metric differs.
 func TestFamilyWiseOrdered(t *testing.T) {
@@ -154,8 +154,8 @@ func TestFamilyWiseOrdered(t *testing.T) {
 			s, hits := rng.NewStream(uint64(m), "ordered "+c.name), 0
 			for k := range trials {
 				key, wrong := rng.New(1, "ordered").With(uint64(k)), false
-				ps, family := make([]float64, nullRivals), make([]Comparison, nullRivals)
-				kept, keptBack := make([]bool, nullRivals), make([]bool, nullRivals)
+				ps, family := make([]float64, nullBaselines), make([]Comparison, nullBaselines)
+				kept, keptBack := make([]bool, nullBaselines), make([]bool, nullBaselines)
 				constraint, objective := effects{"", 1, 0, 1}, effects{"", 1, 0, 1}
 				if m == 1 {
 					constraint.seed, objective.seed = 0, 0
@@ -166,10 +166,10 @@ func TestFamilyWiseOrdered(t *testing.T) {
 				objective.fill(s, o, zero, func(z float64) float64 { return z - c.gain })
 				for r := range family {
 					bv, bo := normals(s, 1, n), normals(s, 1, n)
-					d := decide(v, bv, nullRivals, resamples, key.With(uint64(2*r)))
+					d := decide(v, bv, nullBaselines, resamples, key.With(uint64(2*r)))
 					by := Comparison{SimultaneousLow: d.low, SimultaneousHigh: d.high}
 					kept[r], keptBack[r] = by.NotWorse(margin, true), by.NotBetter(margin, true)
-					d = decide(o, bo, nullRivals, resamples, key.With(uint64(2*r+1)))
+					d = decide(o, bo, nullBaselines, resamples, key.With(uint64(2*r+1)))
 					ps[r] = d.p
 					family[r] = Comparison{SimultaneousLow: d.low, SimultaneousHigh: d.high}
 				}
@@ -194,7 +194,7 @@ func TestFamilyWiseOrdered(t *testing.T) {
 	keepFile(t, "family_wise_ordered.csv", text)
 	t.Log("\n" + text)
 	proof.Claim(t, proof.Row{
-		Topic: "statistics", Claim: "family-wise error of the verdict on constraint and objective, four rivals, 20 workloads",
+		Topic: "statistics", Claim: "family-wise error of the verdict on constraint and objective, four baselines, 20 workloads",
 		Bound: "5 %, with three Monte Carlo errors' allowance", Measured: "at most " + where, Holds: holds,
 	})
 }

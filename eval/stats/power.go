@@ -46,20 +46,20 @@ type Plan struct {
 	// Effect is the true mean difference, in the unit of Variation.
 	Effect float64
 	Variation
-	// TrainingSeeds is the method's number of them, 1 where the verdict is about one checkpoint; a rival has one row.
-	// Method and rivals share the WorkloadSeeds.
+	// TrainingSeeds is the method's number of them, 1 where the verdict is about one checkpoint; a baseline has one row.
+	// Method and baselines share the WorkloadSeeds.
 	TrainingSeeds, WorkloadSeeds int
-	// Rivals is the size of the family for Holm's correction and the simultaneous interval. All rivals are taken to be
+	// Baselines is the size of the family for Holm's correction and the simultaneous interval. All baselines are taken to be
 	// equally hard to beat.
-	Rivals int
+	Baselines int
 }
 
 // Check returns an error that names the plan's impossible values.
 func (p Plan) Check() error {
 	switch {
-	case p.TrainingSeeds < 1 || p.WorkloadSeeds < 1 || p.Rivals < 1:
-		return fmt.Errorf("stats: %d training seeds, %d workload seeds, %d rivals, want at least 1 of each",
-			p.TrainingSeeds, p.WorkloadSeeds, p.Rivals)
+	case p.TrainingSeeds < 1 || p.WorkloadSeeds < 1 || p.Baselines < 1:
+		return fmt.Errorf("stats: %d training seeds, %d workload seeds, %d baselines, want at least 1 of each",
+			p.TrainingSeeds, p.WorkloadSeeds, p.Baselines)
 	case !(p.Workloads >= 0) || !(p.Seeds >= 0) || !finite(p.Effect):
 		return fmt.Errorf("stats: deviations %g between training seeds and %g between workloads, effect %g: want "+
 			"numbers, deviations not negative", p.Seeds, p.Workloads, p.Effect)
@@ -67,7 +67,7 @@ func (p Plan) Check() error {
 	return nil
 }
 
-// Power is the fraction of simulated trials in which eval finds the true sign of the effect against the first rival.
+// Power is the fraction of simulated trials in which eval finds the true sign of the effect against the first baseline.
 // With an effect of 0 it is the fraction of false verdicts. Scores are normal. The decision is [Comparison.Decided];
 // interval and p are Student's: for normal scores they are as good as the stretched bootstrap and the sign-flip test,
 // and need no resampling.
@@ -85,7 +85,7 @@ func Power(p Plan, trials int, key rng.Key) (float64, error) {
 	return float64(hits) / float64(trials), nil
 }
 
-// trial simulates one evaluation and returns the comparison with the first rival: the fields that Decided reads.
+// trial simulates one evaluation and returns the comparison with the first baseline: the fields that Decided reads.
 func (p Plan) trial(key rng.Key, decide func(a, b Scores, family int, key rng.Key) decision) Comparison {
 	s := key.Stream()
 	seeds := make([]float64, p.TrainingSeeds)
@@ -102,14 +102,14 @@ func (p Plan) trial(key rng.Key, decide func(a, b Scores, family int, key rng.Ke
 			a[i][j] = p.Effect + seeds[i] + deviation*s.Norm()
 		}
 	}
-	family := make([]decision, p.Rivals)
-	ps := make([]float64, p.Rivals)
+	family := make([]decision, p.Baselines)
+	ps := make([]float64, p.Baselines)
 	for k := range family {
 		b := Scores{make([]float64, p.WorkloadSeeds)}
 		for j := range b[0] {
 			b[0][j] = deviation * s.Norm()
 		}
-		family[k] = decide(a, b, p.Rivals, key.With(uint64(k)))
+		family[k] = decide(a, b, p.Baselines, key.With(uint64(k)))
 		ps[k] = family[k].p
 	}
 	return Comparison{PHolm: Holm(ps)[0], SimultaneousLow: family[0].low, SimultaneousHigh: family[0].high}

@@ -20,7 +20,7 @@ func power(t *testing.T, p Plan, trials int) float64 {
 	return x
 }
 
-// With one rival the decision is a paired t test, whose power follows from the noncentral t. By the tables of Cohen
+// With one baseline the decision is a paired t test, whose power follows from the noncentral t. By the tables of Cohen
 // (1988, one-sample test, two-sided 0.05) the power is 0.80 for d = 0.5 with n = 34 differences, and for d = 0.8 with n
 // = 15, within 0.01 or 0.02.
 func TestPowerKnown(t *testing.T) {
@@ -31,13 +31,13 @@ func TestPowerKnown(t *testing.T) {
 		n      int
 		want   float64
 	}{{0.5, 34, 0.808}, {0.8, 15, 0.822}, {0, 20, 0.05}} {
-		got := power(t, Plan{Effect: c.effect, Variation: Variation{Workloads: 1}, TrainingSeeds: 1, WorkloadSeeds: c.n, Rivals: 1}, trials)
+		got := power(t, Plan{Effect: c.effect, Variation: Variation{Workloads: 1}, TrainingSeeds: 1, WorkloadSeeds: c.n, Baselines: 1}, trials)
 		off := max(0, math.Abs(got-c.want)-3*math.Sqrt(c.want*(1-c.want)/float64(trials)))
 		worst = max(worst, off)
 		t.Logf("effect %g, n = %d: %.3f, t test %.3f", c.effect, c.n, got, c.want)
 	}
 	proof.Claim(t, proof.Row{
-		Topic: "statistics", Claim: "power of the decision against one rival is that of the paired t test (0.5 at n = 34, 0.8 at n = 15, 0 at n = 20)",
+		Topic: "statistics", Claim: "power of the decision against one baseline is that of the paired t test (0.5 at n = 34, 0.8 at n = 15, 0 at n = 20)",
 		Bound: "0.03 beyond three Monte Carlo errors", Measured: fmt.Sprintf("%.3f", worst), Holds: worst <= 0.03,
 	})
 }
@@ -46,8 +46,8 @@ func TestPowerKnown(t *testing.T) {
 func TestPowerIsEvals(t *testing.T) {
 	trials, apart := size(30, 200), 0
 	plans := []Plan{
-		{Effect: 0.8, Variation: Variation{Workloads: 1}, TrainingSeeds: 1, WorkloadSeeds: 20, Rivals: 4},
-		{Effect: 1.2, Variation: Variation{Seeds: 0.7, Workloads: 1}, TrainingSeeds: 5, WorkloadSeeds: 20, Rivals: 4},
+		{Effect: 0.8, Variation: Variation{Workloads: 1}, TrainingSeeds: 1, WorkloadSeeds: 20, Baselines: 4},
+		{Effect: 1.2, Variation: Variation{Seeds: 0.7, Workloads: 1}, TrainingSeeds: 5, WorkloadSeeds: 20, Baselines: 4},
 	}
 	for _, p := range plans {
 		for k := range trials {
@@ -65,7 +65,7 @@ func TestPowerIsEvals(t *testing.T) {
 	})
 }
 
-// The table of docs/statistics.md, four rivals.
+// The table of docs/statistics.md, four baselines.
 func TestPowerTable(t *testing.T) {
 	trials := size(200, 4000)
 	workloads, seeds, effects := []int{5, 10, 20, 50, 100}, []int{2, 3, 5, 10, 20}, []float64{0.2, 0.5, 0.8, 1, 1.5, 2}
@@ -79,7 +79,7 @@ func TestPowerTable(t *testing.T) {
 		}
 		return line + "\n|" + strings.Repeat("---|", len(effects)+1) + "\n"
 	}
-	f := &chart.Figure{Title: "Probability of a verdict, four rivals (left: one training seed; right: 50 workload seeds)", Columns: 2, Width: 235, Height: 190}
+	f := &chart.Figure{Title: "Probability of a verdict, four baselines (left: one training seed; right: 50 workload seeds)", Columns: 2, Width: 235, Height: 190}
 	draw := func(name string, counts []int, of func(n int, e float64) Plan) (string, bool) {
 		p := chart.NewPanel(name, "difference / deviation", "probability of better")
 		p.RangeY(0, 1)
@@ -99,10 +99,10 @@ func TestPowerTable(t *testing.T) {
 		return text, rising
 	}
 	first, a := draw("workload seeds", workloads, func(n int, e float64) Plan {
-		return Plan{Effect: e, Variation: Variation{Workloads: 1}, TrainingSeeds: 1, WorkloadSeeds: n, Rivals: 4}
+		return Plan{Effect: e, Variation: Variation{Workloads: 1}, TrainingSeeds: 1, WorkloadSeeds: n, Baselines: 4}
 	})
 	second, b := draw("training seeds", seeds, func(m int, e float64) Plan {
-		return Plan{Effect: e, Variation: Variation{Seeds: 1, Workloads: 1}, TrainingSeeds: m, WorkloadSeeds: 50, Rivals: 4}
+		return Plan{Effect: e, Variation: Variation{Seeds: 1, Workloads: 1}, TrainingSeeds: m, WorkloadSeeds: 50, Baselines: 4}
 	})
 	for i := range workloads { // one colour for both panels' lines
 		f.Key = append(f.Key, chart.Entry{Text: fmt.Sprintf("%d workload, %d training seeds", workloads[i], seeds[i]), Style: chart.Styles(i), Line: true})
@@ -111,7 +111,7 @@ func TestPowerTable(t *testing.T) {
 	keepFile(t, "power.md", first+"\n"+second)
 	keepFigure(t, "power", f)
 	proof.Claim(t, proof.Row{
-		Topic: "statistics", Claim: "power table: probability of `better` by effect, workload seeds and training seeds, four rivals",
+		Topic: "statistics", Claim: "power table: probability of `better` by effect, workload seeds and training seeds, four baselines",
 		Bound: "printed, rising with the effect", Measured: "docs/results/statistics/power.md", Holds: a && b,
 	})
 }
@@ -132,7 +132,7 @@ func TestPilot(t *testing.T) {
 	if v := Pilot(b, b); !math.IsNaN(v.Seeds) || v.Workloads != 0 {
 		t.Errorf("of two equal heuristics: %+v", v)
 	}
-	for _, p := range []Plan{{}, {TrainingSeeds: 1, WorkloadSeeds: 1, Rivals: 1, Effect: math.Inf(1)}, {TrainingSeeds: 1, WorkloadSeeds: 1, Rivals: 1, Variation: Variation{Seeds: math.NaN()}}} {
+	for _, p := range []Plan{{}, {TrainingSeeds: 1, WorkloadSeeds: 1, Baselines: 1, Effect: math.Inf(1)}, {TrainingSeeds: 1, WorkloadSeeds: 1, Baselines: 1, Variation: Variation{Seeds: math.NaN()}}} {
 		if _, err := Power(p, 1, rng.New(1, "x")); err == nil {
 			t.Errorf("%+v is accepted", p)
 		}
@@ -140,7 +140,7 @@ func TestPilot(t *testing.T) {
 }
 
 func BenchmarkPower(b *testing.B) {
-	p := Plan{Effect: 0.5, Variation: Variation{Seeds: 1, Workloads: 1}, TrainingSeeds: 5, WorkloadSeeds: 20, Rivals: 4}
+	p := Plan{Effect: 0.5, Variation: Variation{Seeds: 1, Workloads: 1}, TrainingSeeds: 5, WorkloadSeeds: 20, Baselines: 4}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Power(p, 1, rng.New(1, "bench")); err != nil {

@@ -119,9 +119,9 @@ func TestWelch(t *testing.T) {
 
 // With too few workloads nothing can be decided, whatever the difference; with as many as Workloads says it can.
 func TestWorkloads(t *testing.T) {
-	for _, c := range []struct{ rivals, want int }{{1, 6}, {2, 7}, {4, 8}, {10, 9}, {0, 6}} {
-		if got := Workloads(c.rivals); got != c.want {
-			t.Errorf("Workloads(%d) is %d, want %d", c.rivals, got, c.want)
+	for _, c := range []struct{ baselines, want int }{{1, 6}, {2, 7}, {4, 8}, {10, 9}, {0, 6}} {
+		if got := Workloads(c.baselines); got != c.want {
+			t.Errorf("Workloads(%d) is %d, want %d", c.baselines, got, c.want)
 		}
 	}
 	for n := 5; n <= 6; n++ {
@@ -135,7 +135,7 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// The simultaneous interval for four rivals is wider than the interval for one, and no narrower than 98.75 % of the
+// The simultaneous interval for four baselines is wider than the interval for one, and no narrower than 98.75 % of the
 // resamples.
 func TestSimultaneous(t *testing.T) {
 	s := rng.NewStream(13, "wide")
@@ -145,7 +145,7 @@ func TestSimultaneous(t *testing.T) {
 	near(t, "low of one", one.SimultaneousLow, one.Difference.Low, 0)
 	near(t, "high of one", one.SimultaneousHigh, one.Difference.High, 0)
 	if !(four.SimultaneousLow < four.Difference.Low && four.SimultaneousHigh > four.Difference.High) {
-		t.Errorf("four rivals: %+v", four)
+		t.Errorf("four baselines: %+v", four)
 	}
 	// A normal mean's 98.75 % interval is 2.498/1.960 times as wide as its 95 % one.
 	near(t, "ratio of widths", (four.SimultaneousHigh-four.SimultaneousLow)/(four.Difference.High-four.Difference.Low), 2.498/1.960, 0.06)

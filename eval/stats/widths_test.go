@@ -70,22 +70,22 @@ func realScores(t *testing.T) map[string]map[string][]float64 {
 
 // The main job's scores: how wide the interval of a difference is with the workloads paired, and as if they were not.
 func TestPairedWidthsReal(t *testing.T) {
-	text := "metric,rival,paired_width,unpaired_width,ratio\n"
+	text := "metric,baseline,paired_width,unpaired_width,ratio\n"
 	var ratios []float64
 	narrower := 0
 	scores := realScores(t)
 	for _, metric := range slices.Sorted(maps.Keys(scores)) {
 		by := scores[metric]
-		for _, rival := range slices.Sorted(maps.Keys(by)) {
-			if rival == "" {
+		for _, baseline := range slices.Sorted(maps.Keys(by)) {
+			if baseline == "" {
 				continue
 			}
-			p, u := pairedWidth(by[""], by[rival], rng.New(1, metric)), unpaired(by[""], by[rival])
+			p, u := pairedWidth(by[""], by[baseline], rng.New(1, metric)), unpaired(by[""], by[baseline])
 			ratios = append(ratios, p/u)
 			if p < u {
 				narrower++
 			}
-			text += fmt.Sprintf("%s,%s,%.4g,%.4g,%.3f\n", metric, rival, p, u, p/u)
+			text += fmt.Sprintf("%s,%s,%.4g,%.4g,%.3f\n", metric, baseline, p, u, p/u)
 		}
 	}
 	keepFile(t, "paired_widths.csv", text)

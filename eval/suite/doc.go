@@ -4,7 +4,7 @@
 //
 //	rows         a quantity of a figure: the paper's value where it gives one, ours with its 95 % interval, the ratio
 //	claims       a sentence of the paper, what was found here, and whether it holds
-//	comparisons  paired differences of one policy from its rivals, with Holm's correction and a verdict
+//	comparisons  paired differences of one policy from its baselines, with Holm's correction and a verdict
 //	tables       anything else in rows and columns, as CSV and as Markdown
 //	figures      a chart, as PNG, with its data as CSV beside it
 //	notes        what is missing or could not be measured

@@ -30,7 +30,7 @@ func play(ctx context.Context, o suite.Options, r *suite.Report) error {
 		NewEnv: func() (envs.Env, error) { return deeprm.New(deeprm.Default()) }, Seeds: o.Seeds,
 	}
 	for _, name := range []string{"sjf", "fcfs"} { // as the catalog has them, with their default configurations
-		c, err := eval.Rival(name, name, nil)
+		c, err := eval.Baseline(name, name, nil)
 		if err != nil {
 			return err
 		}

@@ -134,17 +134,17 @@ type Comparison struct {
 	eval.Comparison
 }
 
-// Compare adds the comparisons of a with each rival, which form one family for Holm's correction, and returns them.
-func (r *Report) Compare(setting string, m eval.Metric, a eval.Scored, rivals ...eval.Scored) []Comparison {
-	for _, s := range append([]eval.Scored{a}, rivals...) {
+// Compare adds the comparisons of a with each baseline, which form one family for Holm's correction, and returns them.
+func (r *Report) Compare(setting string, m eval.Metric, a eval.Scored, baselines ...eval.Scored) []Comparison {
+	for _, s := range append([]eval.Scored{a}, baselines...) {
 		if err := s.Scores.Check(len(r.seeds)); err != nil {
-			r.Fail("comparing %s with %d rivals in %s: %s: %w", a.Name, len(rivals), setting, s.Name, err)
+			r.Fail("comparing %s with %d baselines in %s: %s: %w", a.Name, len(baselines), setting, s.Name, err)
 			return nil
 		}
 	}
 	var out []Comparison
-	for i, c := range eval.Compare(m, a, rivals, Resamples, rng.New(1, "suite/compare")) {
-		c.Scope = scope(&a, &rivals[i])
+	for i, c := range eval.Compare(m, a, baselines, Resamples, rng.New(1, "suite/compare")) {
+		c.Scope = scope(&a, &baselines[i])
 		out = append(out, Comparison{setting, c})
 	}
 	r.result.Comparisons = append(r.result.Comparisons, out...)

@@ -184,7 +184,7 @@ func rowTable(rows []Row) report.Table {
 	return t
 }
 
-// Text is a result for a terminal: the rows, verdicts against rivals, what became of the paper's claims, and notes.
+// Text is a result for a terminal: the rows, verdicts against baselines, what became of the paper's claims, and notes.
 func Text(res *Result) string {
 	var b strings.Builder
 	quick := ""
@@ -308,7 +308,7 @@ func (res *Result) verdicts(b *strings.Builder) {
 		return
 	}
 	b.WriteString("\n## Verdicts\n\nMean difference a − b under the same workload (95 %), " +
-		"p after Holm's correction over the rivals of a setting, and what a is.\n\n")
+		"p after Holm's correction over the baselines of a setting, and what a is.\n\n")
 	rows := [][]string{{"setting", "metric", "a", "b", "difference", "p (Holm)", "a is"}}
 	for i := range res.Comparisons {
 		c := &res.Comparisons[i]

@@ -35,7 +35,7 @@ func ExampleLimited() {
 // learns trains Q-learning in an environment and compares it with random choices.
 func learns(build func() (envs.Env, error)) (string, error) {
 	const steps = 20_000
-	v, err := envs.NewVector(build, envs.VectorOptions{Copies: 4, Seed: 1})
+	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: 4, Seed: 1})
 	if err != nil {
 		return "", err
 	}
@@ -43,14 +43,14 @@ func learns(build func() (envs.Env, error)) (string, error) {
 	c := dqn.Default()
 	c.Hidden, c.Gamma, c.Rate, c.UpdateEvery, c.LearningStarts = []int{32, 32}, 0.9, 1e-3, 4, 500
 	cpu := native.New(native.Options{})
-	l, err := dqn.New(c, agents.Context{Spec: v.Spec(), Copies: 4, Train: cpu, Act: cpu, Seed: 1, Steps: steps})
+	l, err := dqn.New(c, agents.Context{Spec: v.Spec(), NumEnvs: 4, Train: cpu, Act: cpu, Seed: 1, Steps: steps})
 	if err != nil {
 		return "", err
 	}
 	if err := v.Reset(); err != nil {
 		return "", err
 	}
-	for range steps / v.Copies() {
+	for range steps / v.NumEnvs() {
 		for _, phase := range []func() error{
 			func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update,
 		} {

@@ -28,15 +28,15 @@ func main() {
 func run(ctx context.Context, w io.Writer) error {
 	// A shipped experiment says which environment and which workload; --set on the command line is the list here.
 	x, err := configs.Load("configs/sizing/attmf.yaml", []string{
-		"eval.rivals=[autoscaler, {name: autoscaler, cpu: 0.4}]",
+		"eval.baselines=[autoscaler, {name: autoscaler, cpu: 0.4}]",
 	}, catalog.Default())
 	if err != nil {
 		return err
 	}
 	var policies []eval.Contestant
-	for i, rival := range x.Eval.Rivals {
+	for i, baseline := range x.Eval.Baselines {
 		label := []string{"80 % CPU", "40 % CPU"}[i]
-		p, err := eval.Rival(label, rival.Name, rival.Config)
+		p, err := eval.Baseline(label, baseline.Name, baseline.Config)
 		if err != nil {
 			return err
 		}

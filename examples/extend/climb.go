@@ -67,7 +67,7 @@ func NewClimb(c ClimbConfig, ctx agents.Context) (*Climb, error) {
 	}
 	linear := nets.MLP{Agents: 1, In: []nets.Port{{Name: "observation", Width: k.Observation.Width()}}, Out: box.Width(),
 		Activation: nets.Tanh, Final: nets.Sigmoid}
-	if l.net, err = actor.NewNet(ctx.Act, linear, actor.NetOptions{Kind: k, Copies: ctx.Copies}); err != nil {
+	if l.net, err = actor.NewNet(ctx.Act, linear, actor.NetOptions{Kind: k, NumEnvs: ctx.NumEnvs}); err != nil {
 		return nil, fmt.Errorf("climb: %w", err)
 	}
 	l.best = make([]float32, nets.Size(l.net.Net.Params()))
@@ -81,7 +81,7 @@ func (l *Climb) Act(v *envs.Vector) error {
 	if err := l.net.Run(o.Values, o.Active); err != nil {
 		return fmt.Errorf("climb: %w", err)
 	}
-	for i := range l.ctx.Copies {
+	for i := range l.ctx.NumEnvs {
 		act := v.Act.Env(i).Kinds[0]
 		for j := range n {
 			l.spread.Unit(l.net.Row(i, j), act[j*len(act)/n:(j+1)*len(act)/n])
@@ -93,7 +93,7 @@ func (l *Climb) Act(v *envs.Vector) error {
 // Observe implements [agents.Learner].
 func (l *Climb) Observe(v *envs.Vector) error {
 	for _, r := range v.Rewards[0] {
-		l.sum += float64(r) / float64(l.ctx.Copies)
+		l.sum += float64(r) / float64(l.ctx.NumEnvs)
 	}
 	l.steps++
 	return nil

@@ -1,4 +1,4 @@
-// Command room is Stoker with an environment, a learner, a rival and a suite of its own, in a module of its own. Each
+// Command room is Stoker with an environment, a learner, a baseline and a suite of its own, in a module of its own. Each
 // is a file with its row: room.go, climb.go, thermostat.go, suite.go. main.go names the rows, and every command then
 // knows them:
 //

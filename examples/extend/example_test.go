@@ -26,7 +26,7 @@ func Example() {
 func trainInRoom() error {
 	fmt.Println("problems:", len(envtest.Check(newRoom, envtest.Options{})))
 
-	v, err := envs.NewVector(newRoom, envs.VectorOptions{Copies: 4, Seed: 1})
+	v, err := envs.NewVector(newRoom, envs.VectorOptions{NumEnvs: 4, Seed: 1})
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func trainInRoom() error {
 	c.Mix, c.Hidden, c.Gamma, c.ActorRate, c.CriticRate = maddpg.Single, []int{16, 16}, 0.9, 1e-3, 3e-3
 	c.LearningStarts, c.UpdateEvery, c.Noise, c.NoiseFinal = 400, 2, 0.2, 0.05
 	cpu := native.New(native.Options{})
-	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Train: cpu, Act: cpu, Seed: 1,
+	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), NumEnvs: v.NumEnvs(), Train: cpu, Act: cpu, Seed: 1,
 		Steps: steps})
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func trainInRoom() error {
 	if err := v.Reset(); err != nil {
 		return err
 	}
-	for range steps / v.Copies() {
+	for range steps / v.NumEnvs() {
 		for _, phase := range []func() error{
 			func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update,
 		} {

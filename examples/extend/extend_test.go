@@ -131,13 +131,13 @@ func TestRefusals(t *testing.T) {
 		"name: climb": {"name: climp", `Did you mean "climb"?`},
 		"Room-v1":     {"Rom-v1", `Did you mean "example/Room-v1"?`},
 		"{name: thermostat, below: -1}": {"{name: thermostat, below: -21}",
-			"eval.rivals[0].below is -21, want -20 to 20"},
+			"eval.baselines[0].below is -21, want -20 to 20"},
 	} {
 		if err := os.WriteFile("room.yaml", []byte(strings.Replace(string(text), old, c.now, 1)), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		code, _, errs := stoker("train room.yaml")
-		if code == 0 { // rivals are read where they are needed
+		if code == 0 { // baselines are read where they are needed
 			code, _, errs = stoker("eval runs/room-s1")
 		}
 		if code != 2 || !strings.Contains(errs, c.want) {
@@ -176,7 +176,7 @@ func TestShippedLearner(t *testing.T) {
 func TestRows(t *testing.T) {
 	for _, twice := range [][]workbench.Option{
 		{workbench.Envs(room, room)}, {workbench.Learners(climb, climb)}, {workbench.Suites(thermostats, thermostats)},
-		{workbench.Envs(room), workbench.Rivals(thermostat, thermostat)},
+		{workbench.Envs(room), workbench.Baselines(thermostat, thermostat)},
 	} {
 		if code := workbench.Run([]string{"version"}, twice...); code != 2 {
 			t.Errorf("two rows of one name exit with %d, want 2", code)

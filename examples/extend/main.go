@@ -13,7 +13,7 @@ var source embed.FS
 
 // mine is what this program adds to Stoker.
 var mine = []workbench.Option{
-	workbench.Envs(room), workbench.Learners(climb), workbench.Rivals(thermostat), workbench.Suites(thermostats),
+	workbench.Envs(room), workbench.Learners(climb), workbench.Baselines(thermostat), workbench.Suites(thermostats),
 }
 
 func main() { workbench.Main(mine...) }

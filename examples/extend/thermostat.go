@@ -8,12 +8,12 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// thermostat is the rival's row.
-var thermostat = catalog.DefinePolicy(catalog.Rival{
+// thermostat is the baseline's row.
+var thermostat = catalog.DefinePolicy(catalog.Baseline{
 	Name: "thermostat", Doc: "full power below a temperature, none above", Envs: []string{RoomID}, Source: source,
 }, DefaultThermostat, NewThermostat)
 
-// ThermostatConfig is what a configuration file may say of the rival.
+// ThermostatConfig is what a configuration file may say of the baseline.
 type ThermostatConfig struct {
 	// Below is the temperature under which it heats, °C from 20.
 	Below float64 `yaml:"below" json:"below" range:"[-20,20]"`

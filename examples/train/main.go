@@ -25,7 +25,7 @@ env: {id: stoker/LQR-v1, steps: 20}
 agent:
   {name: maddpg, mix: single, hidden: [32, 32], activation: tanh, actor_rate: 5e-4, critic_rate: 2e-3, gamma: 0.95,
    replay: 5000, random_steps: 200, learning_starts: 500, standardise: false}
-train: {steps: 8000, copies: 4, evaluate: {every: 1000, episodes: 20, metric: cost}}
+train: {steps: 8000, envs: 4, evaluate: {every: 1000, episodes: 20, metric: cost}}
 `
 
 func main() {

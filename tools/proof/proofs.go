@@ -31,7 +31,7 @@ func evaluation() []Proof {
 		},
 		{
 			Name: "hops", Kind: Evaluation, Subject: "figures", Minutes: 15,
-			Claims: "HOPS' Figs. 2 to 4 on 20 seeds, and the same rivals at other prices.",
+			Claims: "HOPS' Figs. 2 to 4 on 20 seeds, and the same baselines at other prices.",
 			Steps:  []Step{stoker("suite hops --out $OUT"), goTest("./eval/suites/internal/hops", "Quick", "-long")},
 			Keep:   append([]string{"second-simulator.csv"}, suiteFiles...),
 			Short:  []string{"suite-hops"},
@@ -108,7 +108,7 @@ func learnedVariants() Proof {
 	train := func(name string) Step {
 		return stoker("train configs/variants/" + name + ".yaml --seeds 1-3" + runs)
 	}
-	margins := "eval.rivals=[{name: exact, margin: 0.7}, {name: exact, margin: 0.6}, {name: exact, margin: 0.5}, " +
+	margins := "eval.baselines=[{name: exact, margin: 0.7}, {name: exact, margin: 0.6}, {name: exact, margin: 0.5}, " +
 		"{name: exact, margin: 0.4}, {name: exact, margin: 0.35}, {name: exact, margin: 0.3}, {name: exact, margin: 0.2}, " +
 		"{name: linear, file: $OUT/linear-served.json}, exact]"
 	return Proof{
@@ -119,7 +119,7 @@ func learnedVariants() Proof {
 			stoker("search linear configs/variants/served-reinforce.yaml --evaluations 15000 --out $OUT/linear-served.json"),
 			stoker(served + runs),
 			stoker("eval "+seeds("each")+"--out $OUT/each"+exact, "--set",
-				"eval.rivals=[exact, prcp, bcr-max, bcr-slope, linear, random]"),
+				"eval.baselines=[exact, prcp, bcr-max, bcr-slope, linear, random]"),
 			stoker("eval " + seeds("ppo") + seeds("dqn") + "--out $OUT/flat" + exact),
 			stoker("eval " + seeds("once") + "--out $OUT/once" + exact),
 			stoker("eval "+seeds("served")+"--out $OUT/served"+unseen, "--set", margins),

@@ -16,9 +16,9 @@ type Short struct {
 // tested are the files that a short run of tests writes: claims, figures and tables.
 var tested = []string{ClaimsFile, FiguresFile, "*.csv"}
 
-// The rivals of kept results. They are named, so that a rival added to a configuration leaves these results as they are.
+// The baselines of kept results. They are named, so that a baseline added to a configuration leaves these results as they are.
 var (
-	gnnRivals    = []string{"fcfs-nodes", "sjf-nodes", "packer-nodes", "tetris", "random-nodes"}
+	gnnBaselines = []string{"fcfs-nodes", "sjf-nodes", "packer-nodes", "tetris", "random-nodes"}
 	deepRMRivals = []string{"sjf", "tetris-star", "packer", "fcfs", "random"}
 )
 
@@ -37,7 +37,7 @@ func Shorts() []Short {
 		train("faasconf-simppo", "faasconf/simppo", 3000, 2),
 		train("sizing-main", "sizing/main", 4000, 2, "rule", "autoscaler", "fixed", "oracle"),
 		train("sizing", "sizing/attmf", 4000, 2, "fixed", "autoscaler", "random-search", "oracle"),
-		train("gnn-twin", "placement/gnn-twin", 6000, 1, gnnRivals...),
+		train("gnn-twin", "placement/gnn-twin", 6000, 1, gnnBaselines...),
 		train("deeprm-discount", "placement/deeprm-discount", 150_000, 2, deepRMRivals...),
 		train("deeprm-reinforce", "placement/deeprm-reinforce", 150_000, 2, deepRMRivals...),
 		train("deeprm-book", "placement/deeprm-book", 150_000, 2, deepRMRivals...),
@@ -100,12 +100,12 @@ func Shorts() []Short {
 	return shorts
 }
 
-// train is a configuration's short run: training with two evaluations, then an evaluation of the policy and of rivals
+// train is a configuration's short run: training with two evaluations, then an evaluation of the policy and of baselines
 // on two workload seeds. The digest leaves out learner.safetensors, whose format changes with the program.
-func train(name, config string, steps, episodes int, rivals ...string) Short {
-	among := "--set eval.rivals=[]"
-	if len(rivals) > 0 {
-		among = strings.Join(rivals, " ")
+func train(name, config string, steps, episodes int, baselines ...string) Short {
+	among := "--set eval.baselines=[]"
+	if len(baselines) > 0 {
+		among = strings.Join(baselines, " ")
 	}
 	return Short{
 		Name: name,

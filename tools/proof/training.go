@@ -21,7 +21,7 @@ func training() []Proof {
 		},
 		{
 			Name: "sizing", Kind: Training, Subject: "learning", Minutes: 30,
-			Claims: "The paper's learner, three training seeds, against its rivals on 20 workload seeds.",
+			Claims: "The paper's learner, three training seeds, against its baselines on 20 workload seeds.",
 			Steps: []Step{
 				stoker("train configs/sizing/attmf.yaml --seeds 1-3 --name verify --runs $OUT/runs"),
 				stoker("eval $OUT/runs/verify-s1 $OUT/runs/verify-s2 $OUT/runs/verify-s3 " +
@@ -74,7 +74,7 @@ func training() []Proof {
 			Steps: []Step{
 				unless("runs/gnn-placement-s3", stoker("train configs/placement/gnn-twin.yaml --seeds 1-3")),
 				stoker("eval " + gnnRuns + " --out $OUT"),
-				stoker("eval "+gnnRuns+" --out $OUT/planners", "--set", "eval.rivals=[sjf-nodes, lookahead, "+
+				stoker("eval "+gnnRuns+" --out $OUT/planners", "--set", "eval.baselines=[sjf-nodes, lookahead, "+
 					"{name: lookahead, futures: 1}, {name: lookahead, futures: 4}]"),
 				stoker("plot "+gnnRuns+" --separate --metric eval/mean_reward --name curves --out $OUT",
 					"--title", "Return in evaluation, each seed on its own workloads"),
@@ -169,7 +169,7 @@ func deepRMPolicy() Proof {
 }
 
 // hopsLearned trains pricers and schedulers whose runs are missing, evaluates them under both loads, and compares the
-// zoo's policies with their rivals.
+// zoo's policies with their baselines.
 func hopsLearned() Proof {
 	p := Proof{
 		Name: "hopslearned", Kind: Training, Subject: "learning", Minutes: 240,
@@ -190,7 +190,7 @@ func hopsLearned() Proof {
 		train(fmt.Sprintf("hops-pba-s%d", seed), "hops-pba", s)
 		for _, windows := range []int{200, 4000} { // one copy of the environment, four updates after each window
 			train(fmt.Sprintf("budget-%d-s%d", windows, seed), "hops-pricer", s+fmt.Sprintf(
-				"--set train.steps=%d --set train.copies=1 --set train.log_every=40 --set train.evaluate.every=%d "+
+				"--set train.steps=%d --set train.envs=1 --set train.log_every=40 --set train.evaluate.every=%d "+
 					"--set agent.learning_starts=40 --set agent.batch=40 --set agent.update_every=1 "+
 					"--set agent.gradient_steps=4", windows, windows/2))
 		}
@@ -213,20 +213,20 @@ func hopsLearned() Proof {
 		near = "{name: pba, objective: profit, prices: {unit: 35568}}, " +
 			"{name: pba, objective: profit, prices: {unit: 35568, step: 1}}, " +
 			"{name: spss, prices: [1.38, 1.38, 1.45], baselines: [8, 18, 30]}"
-		rivals, published  = "eval.rivals=[" + near + "]", "eval.rivals=[" + near + ", {name: spss}]"
-		noise              = "env.demand.noise=0.3"
-		azureDay, allHours = "env.demand.source=workload", "eval.split=all"
+		baselines, published = "eval.baselines=[" + near + "]", "eval.baselines=[" + near + ", {name: spss}]"
+		noise                = "env.demand.noise=0.3"
+		azureDay, allHours   = "env.demand.source=workload", "eval.split=all"
 	)
 	compare("generated", shipped, noise, published)
 	compare("azure", shipped, azureDay, allHours, published)
-	compare("method", seeds("hops-pricer")+plateau, noise, rivals)
-	compare("method-azure", seeds("hops-pricer")+plateau, azureDay, allHours, rivals)
+	compare("method", seeds("hops-pricer")+plateau, noise, baselines)
+	compare("method-azure", seeds("hops-pricer")+plateau, azureDay, allHours, baselines)
 	compare("slots", seeds("hops-scheduler")+"arms")
 	compare("slots-azure", seeds("hops-scheduler")+"arms", azureDay, allHours)
 	compare("slots-shipped", "runs/hops-scheduler-s1 arms")
 	compare("slots-shipped-azure", "runs/hops-scheduler-s1 arms", azureDay, allHours)
 	compare("counts", "arms --config configs/pricing/hops-scheduler.yaml", "env.acts=counts")
-	compare("paper", "runs/paper-s1", "eval.rivals=[{name: pba, objective: profit}, {name: spss}]")
+	compare("paper", "runs/paper-s1", "eval.baselines=[{name: pba, objective: profit}, {name: spss}]")
 	p.Steps = append(p.Steps, goTest("./eval/shipped", "Shipped|Verdicts", "-long"))
 	return p
 }

@@ -16,7 +16,7 @@ const tiny = `
 name: tiny
 env: {id: stoker/LQR-v1, steps: 5}
 agent: {name: maddpg, mix: single, hidden: [4], batch: 4, random_steps: 4, learning_starts: 4}
-train: {steps: 40, copies: 2, log_every: 10, evaluate: {every: 20, episodes: 1, metric: cost},
+train: {steps: 40, envs: 2, log_every: 10, evaluate: {every: 20, episodes: 1, metric: cost},
 	checkpoint: {every: 20}}
 `
 

@@ -1,4 +1,4 @@
-// Package classic holds the known optima of problems in envs/classic, as rivals.
+// Package classic holds the known optima of problems in envs/classic, as baselines.
 package classic
 
 import (

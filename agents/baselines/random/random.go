@@ -1,4 +1,4 @@
-// Package random holds the rival of every environment: [Random] draws each action uniformly among the legal ones, or
+// Package random holds the baseline of every environment: [Random] draws each action uniformly among the legal ones, or
 // within the bounds. A learned policy that is not better has learned nothing.
 //
 // Not here: rules that choose at random among what a domain calls sensible, such as a job that fits (agents/baselines

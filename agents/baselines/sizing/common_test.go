@@ -43,13 +43,13 @@ func steps(t testing.TB, e *sizing.Env, a rollout.Actor, seed uint64) [][]float3
 	return out
 }
 
-// Every rival runs a whole episode of every workflow, twice with the same result, and refuses another environment.
-func TestRivals(t *testing.T) {
+// Every baseline runs a whole episode of every workflow, twice with the same result, and refuses another environment.
+func TestBaselines(t *testing.T) {
 	pole, err := classic.NewCartPole(classic.DefaultCartPole())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, build := range rivals() {
+	for name, build := range baselines() {
 		for _, workflow := range []string{sizing.Sequential, sizing.Parallel, sizing.Branch, sizing.TcktApp} {
 			e := newEnv(t, 0.5, func(c *sizing.Config) { c.Workflow, c.Windows = workflow, 3 })
 			a, err := build(e)
@@ -134,7 +134,7 @@ func TestAutoscalerReadsDescribedFeatures(t *testing.T) {
 }
 
 // Saved and copied policies and tuners continue as the originals do.
-func TestSavedRivals(t *testing.T) {
+func TestSavedBaselines(t *testing.T) {
 	e := newEnv(t, 1, func(c *sizing.Config) { c.Windows = 30 })
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)

@@ -50,8 +50,8 @@ func episodes(t *testing.T, workflow string, factor float64, windows int, seeds 
 	return sum
 }
 
-// rivals are the rivals by name, with their defaults.
-func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
+// baselines are the baselines by name, with their defaults.
+func baselines() map[string]func(envs.Env) (rollout.Actor, error) {
 	return map[string]func(envs.Env) (rollout.Actor, error){
 		"fixed": func(e envs.Env) (rollout.Actor, error) {
 			p, err := NewFixed(DefaultFixed(), e)
@@ -89,7 +89,7 @@ func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
 // At the default factor the oracle keeps the QoS of Parallel in nearly all windows of the embedded trace, and the
 // configuration in the middle of the ranges does not.
 func TestFactor(t *testing.T) {
-	all := rivals()
+	all := baselines()
 	oracle := episodes(t, sizing.Parallel, sizing.DefaultFactor, 12, 1, all["oracle"])
 	fixed := episodes(t, sizing.Parallel, sizing.DefaultFactor, 40, 8, all["fixed"])
 	t.Logf("oracle %+v, fixed %+v", oracle, fixed)

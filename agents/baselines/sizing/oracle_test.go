@@ -183,7 +183,7 @@ func everyTrajectory(t testing.TB, p *Oracle, e *sizing.Env, grid []sizing.Resou
 
 // No rule does better than the oracle in what it minimises, under the same seeds.
 func TestOracleBeatsRules(t *testing.T) {
-	all := rivals()
+	all := baselines()
 	for _, workflow := range []string{sizing.Parallel, sizing.Branch} {
 		e := newEnv(t, 0.8, func(c *sizing.Config) { c.Workflow, c.Windows = workflow, 8 })
 		for seed := range uint64(2) {

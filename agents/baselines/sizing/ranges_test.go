@@ -61,7 +61,7 @@ func TestDescribedRanges(t *testing.T) {
 			}
 		}
 	}
-	known := rivals()
+	known := baselines()
 	for _, flow := range []string{sizing.Sequential, sizing.Parallel, sizing.Branch, sizing.TcktApp} {
 		for _, factor := range []float64{0.25, 1, 4} {
 			for _, name := range []string{"fixed", "autoscaler"} {

@@ -99,8 +99,8 @@ func TestShippedRule(t *testing.T) {
 func TestRuleFile(t *testing.T) {
 	e := newEnv(t, 1, nil)
 	want := flat(e, []float64{0.1, 0.2, 0.3, 0.4}, []float64{0, 0.1, 0.2, 0})
-	write := func(rival string, config any) string {
-		b, err := json.Marshal(map[string]any{"rival": rival, "config": config})
+	write := func(baseline string, config any) string {
+		b, err := json.Marshal(map[string]any{"baseline": baseline, "config": config})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestRuleFile(t *testing.T) {
 	short.Functions = want.Functions[1:]
 	beyond := flat(e, []float64{0.1, 0.2, 0.3, 40}, []float64{0, 0.1, 0.2, 0})
 	for what, file := range map[string]string{
-		"is of rival \"autoscaler\"":             write("autoscaler", want),
+		"is of baseline \"autoscaler\"":          write("autoscaler", want),
 		"has no numbers for function":            write("rule", other),
 		"numbers of 5 functions, want one entry": write("rule", short),
 		"config.functions[0].base[3] is 40":      write("rule", beyond),
@@ -156,7 +156,7 @@ func TestRuleValidate(t *testing.T) {
 	}
 }
 
-// The spaces of both rivals turn numbers into a configuration that acts by them, and start where the rival does.
+// The spaces of both baselines turn numbers into a configuration that acts by them, and start where the baseline does.
 func TestSpaces(t *testing.T) {
 	e := newEnv(t, 1, nil)
 	s, err := RuleSpace(DefaultRule(), e)

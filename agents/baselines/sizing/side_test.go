@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
-// Side by side a rival decides in each workflow as it does in it alone, and its state is saved and copied.
+// Side by side a baseline decides in each workflow as it does in it alone, and its state is saved and copied.
 func TestSideBySide(t *testing.T) {
 	c := sizing.DefaultCounted()
 	c.Features, c.Windows = sizing.Described, 20

@@ -1,5 +1,5 @@
 // Package steps decides how each step of a workflow runs: memory, instances and processes (package envs/steps). It has
-// StepConf's Algorithm 1 and the rivals of its paper, and planners that go beyond.
+// StepConf's Algorithm 1 and the baselines of its paper, and planners that go beyond.
 //
 //	stepconf        Algorithm 1: the time left is shared along the critical path    before every step
 //	stepconf-inter  the same with one process an instance

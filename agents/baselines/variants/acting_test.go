@@ -60,13 +60,13 @@ func TestWrongWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "rule.json")
-	if err := os.WriteFile(file, []byte(`{"rival": "rule", "config": {}}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`{"baseline": "rule", "config": {}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for want, c := range map[string]rules.LinearConfig{
 		"want 14":             {Weights: []float64{1}},
 		"no such file":        {File: file + "x"},
-		`of rival "rule"`:     {File: file},
+		`of baseline "rule"`:  {File: file},
 		"beside a file":       {File: file, Weights: []float64{1}},
 		"weights[0] is 1e+07": {Weights: []float64{1e7}},
 	} {

@@ -16,13 +16,13 @@ import (
 // FuzzState holds that whatever a learner's state says, it is refused or the learner goes on from it: an error is fine,
 // a panic is not.
 func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.Context) (agents.Learner, error)) {
-	v, err := envs.NewVector(func() (envs.Env, error) { return env(), nil }, envs.VectorOptions{Copies: 2, Seed: 1})
+	v, err := envs.NewVector(func() (envs.Env, error) { return env(), nil }, envs.VectorOptions{NumEnvs: 2, Seed: 1})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(v.Close)
 	e := native.New(native.Options{Threads: 1})
-	l, err := build(agents.Context{Spec: v.Spec(), Copies: 2, Train: e, Act: e, Seed: 1, Steps: 100})
+	l, err := build(agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: e, Act: e, Seed: 1, Steps: 100})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -41,13 +41,13 @@ func turn(l agents.Learner, v *envs.Vector) error {
 func Loop(t testing.TB, copies, first int, env func() (envs.Env, error),
 	build func(agents.Context) (agents.Learner, error)) func() {
 	t.Helper()
-	v, err := envs.NewVector(env, envs.VectorOptions{Copies: copies, Seed: 1})
+	v, err := envs.NewVector(env, envs.VectorOptions{NumEnvs: copies, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
 	e := native.New(native.Options{Threads: 1})
-	l, err := build(agents.Context{Spec: v.Spec(), Copies: copies, Train: e, Act: e, Seed: 1, Steps: 20_000})
+	l, err := build(agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 1, Steps: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func Shipped(t testing.TB, path string, env, agent any, sets ...string) configs.
 	t.Helper()
 	x, err := configs.Load(path, sets, configs.Tables{
 		Env: func(string) (any, error) { return env, nil }, Agent: func(string) (any, error) { return agent, nil },
-		Rival: func(string) (any, error) { return &struct{}{}, nil }, // those of its evaluation do not play here
+		Baseline: func(string) (any, error) { return &struct{}{}, nil }, // those of its evaluation do not play here
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -103,11 +103,11 @@ func Train(t testing.TB, seed uint64, copies int, steps int64, points int, build
 			t.Fatal(err)
 		}
 	}
-	v, err := envs.NewVector(build, envs.VectorOptions{Copies: copies, Seed: rng.New(seed, "training episodes").Uint64()})
+	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: rng.New(seed, "training episodes").Uint64()})
 	must(err)
 	defer v.Close()
 	e := native.New(native.Options{Threads: 1})
-	l, err := make(agents.Context{Spec: v.Spec(), Copies: copies, Train: e, Act: e, Seed: seed, Steps: steps})
+	l, err := make(agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: seed, Steps: steps})
 	must(err)
 	must(v.Reset())
 	c := Curve{Seed: seed}
@@ -137,7 +137,7 @@ func Seeds(t testing.TB, first, last uint64, plan configs.Train, points int, env
 	build func(agents.Context) (agents.Learner, error)) (curves []Curve, ends []float64) {
 	t.Helper()
 	for seed := first; seed <= last; seed++ {
-		c, _ := Train(t, seed, plan.Copies, plan.Steps, points, env, build)
+		c, _ := Train(t, seed, plan.Envs, plan.Steps, points, env, build)
 		t.Logf("seed %d: %.1f", seed, c.Last())
 		curves, ends = append(curves, c), append(ends, c.Last())
 	}

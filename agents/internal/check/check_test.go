@@ -13,14 +13,14 @@ import (
 func TestContext(t *testing.T) {
 	e, double := native.New(native.Options{Threads: 1}), native.New(native.Options{DType: nets.Float64})
 	for want, ctx := range map[string]agents.Context{
-		"copies is 0, want at least 1":                   {Train: e},
-		"the engine computes in float64, want float32: ": {Train: double, Copies: 1},
+		"NumEnvs is 0, want at least 1":                  {Train: e},
+		"the engine computes in float64, want float32: ": {Train: double, NumEnvs: 1},
 	} {
 		if err := Context(&ctx); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if err := Context(&agents.Context{Train: e, Copies: 1}); err != nil {
+	if err := Context(&agents.Context{Train: e, NumEnvs: 1}); err != nil {
 		t.Error(err)
 	}
 }

@@ -67,7 +67,7 @@ func newEngine() (nets.Engine, error) {
 // open makes a learner for an environment.
 func (l *learner) open(engine nets.Engine, spec *envs.Spec, seed uint64, steps int64) (agents.Offline, error) {
 	made, err := l.row.New(l.x.Agent.Config, agents.Context{
-		Spec: spec, Copies: 1, Train: engine, Act: engine, Seed: seed, Steps: steps,
+		Spec: spec, NumEnvs: 1, Train: engine, Act: engine, Seed: seed, Steps: steps,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.config, err)

@@ -155,7 +155,7 @@ func searchers(windows int) ([]eval.Contestant, error) {
 		{"rambo", &rambo}, {"aquatope", &aquatope}, {"random-search", nil}, {autoscalerName, nil}, {"rule", nil},
 		{oracleName, nil},
 	} {
-		c, err := eval.Rival(d.name, d.name, d.config)
+		c, err := eval.Baseline(d.name, d.name, d.config)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func (t *trace) frontiers(x *configs.Experiment, learned []eval.Contestant) (out
 		config := baselines.DefaultAutoscaler()
 		config.CPU = at
 		scaler.settings = append(scaler.settings, fmt.Sprintf("%g %% CPU", 100*at))
-		c, err := eval.Rival(scaler.name+", "+scaler.settings[len(scaler.settings)-1], autoscalerName, &config)
+		c, err := eval.Baseline(scaler.name+", "+scaler.settings[len(scaler.settings)-1], autoscalerName, &config)
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ type named struct {
 func rules(list []named, newEnv func() (envs.Env, error)) ([]player, error) {
 	var out []player
 	for _, n := range list {
-		c, err := eval.Rival(n.label, n.name, n.config)
+		c, err := eval.Baseline(n.label, n.name, n.config)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", n.label, err)
 		}

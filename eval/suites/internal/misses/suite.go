@@ -156,10 +156,10 @@ var (
 // planners are the rules and planners that play; dp does on chains only.
 func planners(chain bool) []atmiss.Method {
 	byQuantile := func(name string, values []float64, config func(q float64) any) atmiss.Method {
-		return atmiss.Rival(name, name, "quantile", values, config)
+		return atmiss.Baseline(name, name, "quantile", values, config)
 	}
 	byPrice := func(name string, values []float64, config func(miss float64) any) atmiss.Method {
-		return atmiss.Rival(name, name, "miss", values, config)
+		return atmiss.Baseline(name, name, "miss", values, config)
 	}
 	like := func(c rules.StepConfConfig) func(q float64) any {
 		return func(q float64) any { c := c; c.Quantile = q; return &c }

@@ -57,7 +57,7 @@ func (n size) prewarming(ctx context.Context, o *suite.Options) (*warmed, error)
 			if way.free {
 				c.Idle = 0
 			}
-			rival, err := eval.Rival("StepConf", "stepconf", nil)
+			rival, err := eval.Baseline("StepConf", "stepconf", nil)
 			if err != nil {
 				return nil, err
 			}

@@ -13,7 +13,7 @@ import (
 // them does not allocate.
 func TestRandomPlaysEverywhere(t *testing.T) {
 	c := Default()
-	r, err := c.Rival("random")
+	r, err := c.Baseline("random")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestRandomPlaysEverywhere(t *testing.T) {
 
 // playRandom returns the actions of at most 40 steps of an episode. In the middle the policy is replaced by one that was
 // restored from it.
-func playRandom(t *testing.T, r Rival, env envs.Env, seed uint64) (actions []float32) {
+func playRandom(t *testing.T, r Baseline, env envs.Env, seed uint64) (actions []float32) {
 	t.Helper()
 	build := func() envs.Policy {
 		a, err := r.New(r.Config(), env)

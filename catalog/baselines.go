@@ -22,16 +22,16 @@ import (
 	variantsenv "github.com/stoker-rl/stoker/envs/variants"
 )
 
-// rivals are the rows that come with Stoker, by the environment for which they are made.
-func rivals() []Rival {
+// rows are those that come with Stoker, by the environment for which they are made.
+func rows() []Baseline {
 	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots(), forVariants(), forSteps(),
 		forClassic())
 }
 
-// forAll are the rivals of every environment, also of those that a program of its own adds.
-func forAll() []Rival {
-	return []Rival{
-		DefinePolicy(Rival{Name: "random", Page: "docs/agents/random.md",
+// forAll are the baselines of every environment, also of those that a program of its own adds.
+func forAll() []Baseline {
+	return []Baseline{
+		DefinePolicy(Baseline{Name: "random", Page: "docs/agents/random.md",
 			Doc: "draws uniformly among the legal actions; in stoker/DeepRM-v1 among the jobs that fit",
 		}, random.Default, newRandom),
 	}
@@ -46,161 +46,161 @@ func newRandom(c random.Config, env envs.Env) (envs.Policy, error) {
 	return random.New(c, env)
 }
 
-func forSizing() []Rival {
+func forSizing() []Baseline {
 	on, page := sizingenv.IDs(), "docs/agents/sizing-baselines.md"
-	return []Rival{
-		DefinePolicy(Rival{Name: "fixed", Envs: on, Page: page,
+	return []Baseline{
+		DefinePolicy(Baseline{Name: "fixed", Envs: on, Page: page,
 			Doc: "holds one configuration, the middle of every range by default",
 		}, sizing.DefaultFixed, sizing.OfEach(sizing.NewFixed)),
-		Searched(DefinePolicy(Rival{Name: "autoscaler", Envs: on, Page: page, Dial: Dial{"cpu", []float64{0.2, 0.3, 0.4, 0.6}},
+		Searched(DefinePolicy(Baseline{Name: "autoscaler", Envs: on, Page: page, Dial: Dial{"cpu", []float64{0.2, 0.3, 0.4, 0.6}},
 			Doc: "changes replicas by CPU and concurrency targets, with Kubernetes' defaults",
 		}, sizing.DefaultAutoscaler, sizing.OfEach(sizing.NewAutoscaler)), sizing.AutoscalerSpace),
-		Searched(DefinePolicy(Rival{Name: "rule", Envs: on, Page: page, Dial: Dial{"weight", []float64{1, 2}},
+		Searched(DefinePolicy(Baseline{Name: "rule", Envs: on, Page: page, Dial: Dial{"weight", []float64{1, 2}},
 			Doc: "sets all by the last window's load, with numbers that a cross-entropy search found",
 		}, sizing.DefaultRule, sizing.OfEach(sizing.NewRule)), sizing.RuleSpace),
-		DefineTuner(Rival{Name: "random-search", Envs: on, Page: page,
+		DefineTuner(Baseline{Name: "random-search", Envs: on, Page: page,
 			Doc: "tries 15 random configurations, a window each, then holds its cheapest feasible one",
 		}, sizing.DefaultRandomSearch, sizing.NewRandomSearch),
-		DefineTuner(Rival{Name: "rambo", Envs: on, Page: page,
+		DefineTuner(Baseline{Name: "rambo", Envs: on, Page: page,
 			Doc: "tries 15 configurations by a Gaussian process of latency and price, then holds its cheapest feasible one",
 		}, sizing.DefaultRAMBO, sizing.NewRAMBO),
-		DefineTuner(Rival{Name: "aquatope", Envs: on, Page: page,
+		DefineTuner(Baseline{Name: "aquatope", Envs: on, Page: page,
 			Doc: "tries 15 configurations by noisy expected improvement under the QoS, then holds its cheapest feasible one",
 		}, sizing.DefaultAquatope, sizing.NewAquatope),
-		DefinePlanner(Rival{Name: "oracle", Envs: on, Page: page, Kind: Oracle, Dial: Dial{Key: "weight"},
+		DefinePlanner(Baseline{Name: "oracle", Envs: on, Page: page, Kind: Oracle, Dial: Dial{Key: "weight"},
 			Doc: "knows the arrivals and the noise to come and plans several windows ahead on copies",
 		}, sizing.DefaultOracle, sizing.PlansOfEach(sizing.NewOracle)),
-		DefinePlanner(Rival{Name: "forecast", Envs: on, Page: page, Kind: Oracle, Dial: Dial{Key: "weight"},
+		DefinePlanner(Baseline{Name: "forecast", Envs: on, Page: page, Kind: Oracle, Dial: Dial{Key: "weight"},
 			Doc: "knows the law of the arrivals, not the arrivals, and plans as the oracle does on copies with others",
 		}, sizing.DefaultForecast, sizing.PlansOfEach(sizing.NewForecast)),
 	}
 }
 
-func forDeepRM() []Rival {
+func forDeepRM() []Baseline {
 	on, page := []string{deeprmenv.ID}, "docs/agents/deeprm-baselines.md"
-	return []Rival{
-		DefinePolicy(Rival{Name: "fcfs", Envs: on, Page: page,
+	return []Baseline{
+		DefinePolicy(Baseline{Name: "fcfs", Envs: on, Page: page,
 			Doc: "starts jobs in the order of arrival; all wait for the oldest, unless backfilled",
 		}, deeprm.DefaultFCFS, deeprm.NewFCFS),
-		DefinePolicy(Rival{Name: "sjf", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "sjf", Envs: on, Page: page,
 			Doc: "starts the shortest job that fits",
 		}, deeprm.DefaultSJF, deeprm.NewSJF),
-		DefinePolicy(Rival{Name: "packer", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "packer", Envs: on, Page: page,
 			Doc: "starts the job that lies best along what is free",
 		}, deeprm.DefaultPacker, deeprm.NewPacker),
-		DefinePolicy(Rival{Name: "tetris-star", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "tetris-star", Envs: on, Page: page,
 			Doc: "weighs packing and shortness (DeepRM's Tetris*)",
 		}, deeprm.DefaultTetrisStar, deeprm.NewTetrisStar),
 	}
 }
 
-func forPlacement() []Rival {
+func forPlacement() []Baseline {
 	on, page := []string{placementenv.ID}, "docs/agents/placement-baselines.md"
-	return []Rival{
-		DefinePolicy(Rival{Name: "fcfs-nodes", Envs: on, Page: page,
+	return []Baseline{
+		DefinePolicy(Baseline{Name: "fcfs-nodes", Envs: on, Page: page,
 			Doc: "starts invocations in the order in which they came to wait, on the quickest node; all wait for the first, " +
 				"unless backfilled",
 		}, placement.DefaultFCFS, placement.NewFCFS),
-		DefinePolicy(Rival{Name: "sjf-nodes", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "sjf-nodes", Envs: on, Page: page,
 			Doc: "starts the invocation with the least work that fits, on the quickest node",
 		}, placement.DefaultSJF, placement.NewSJF),
-		DefinePolicy(Rival{Name: "packer-nodes", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "packer-nodes", Envs: on, Page: page,
 			Doc: "starts the invocation that lies best along what a node has free",
 		}, placement.DefaultPacker, placement.NewPacker),
-		DefinePolicy(Rival{Name: "tetris", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "tetris", Envs: on, Page: page,
 			Doc: "weighs alignment with a node and the request's remaining work, with fairness and barriers (Tetris, " +
 				"several machines)",
 		}, placement.DefaultTetris, placement.NewTetris),
-		DefinePlanner(Rival{Name: "lookahead", Envs: on, Page: page, Kind: Oracle,
+		DefinePlanner(Baseline{Name: "lookahead", Envs: on, Page: page, Kind: Oracle,
 			Doc: "tries what several rules would do on copies of the world in which SJF goes on, and does what earns most",
 		}, placement.DefaultLookahead, placement.NewLookahead),
-		DefinePolicy(Rival{Name: "random-nodes", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "random-nodes", Envs: on, Page: page,
 			Doc: "starts any invocation on any node that it fits, each pair as likely",
 		}, placement.DefaultRandom, placement.NewRandom),
 	}
 }
 
-func forPrices() []Rival {
+func forPrices() []Baseline {
 	on, page := []string{hops.ID}, "docs/agents/pricing-baselines.md"
-	return []Rival{
-		DefinePolicy(Rival{Name: "spss", Envs: on, Page: page,
+	return []Baseline{
+		DefinePolicy(Baseline{Name: "spss", Envs: on, Page: page,
 			Doc: "holds prices and baselines above HOPS' scheduler (SPSS)",
 		}, pricing.DefaultSPSS, pricing.NewSPSS),
-		DefinePlanner(Rival{Name: "pba", Envs: on, Page: page,
+		DefinePlanner(Baseline{Name: "pba", Envs: on, Page: page,
 			Doc: "HOPS' pricer within one episode: moves after every window, by trials on copies of it",
 		}, spsa.Default, pricing.NewPBA),
 	}
 }
 
-func forSlots() []Rival {
+func forSlots() []Baseline {
 	on, page := []string{hops.SlotsID}, "docs/agents/pricing-baselines.md"
-	return []Rival{
-		DefinePolicy(Rival{Name: "arms", Envs: on, Page: page,
+	return []Baseline{
+		DefinePolicy(Baseline{Name: "arms", Envs: on, Page: page,
 			Doc: "HOPS' scheduler: required vGPUs by eq. 14, switched or activated, whichever is cheaper",
 		}, hops.DefaultARMS, pricing.NewARMS),
-		DefinePolicy(Rival{Name: "torpor", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "torpor", Envs: on, Page: page,
 			Doc: "binds late to a fixed pool, functions by required request count",
 		}, pricing.DefaultTorpor, pricing.NewTorpor),
-		DefinePolicy(Rival{Name: "has-gpu", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "has-gpu", Envs: on, Page: page,
 			Doc: "scales an elastic pool by a Kalman filter, vertically first",
 		}, pricing.DefaultHAS, pricing.NewHAS),
-		DefinePolicy(Rival{Name: "mqfq-sticky", Envs: on, Page: page,
+		DefinePolicy(Baseline{Name: "mqfq-sticky", Envs: on, Page: page,
 			Doc: "queues fairly by start tags on a fixed pool, and sticks to functions",
 		}, pricing.DefaultMQFQ, pricing.NewMQFQ),
 	}
 }
 
-func forVariants() []Rival {
+func forVariants() []Baseline {
 	on, page := []string{variantsenv.EachID, EachFlatID, variantsenv.ID}, "docs/variants.md"
 	type plan = func(*variantsenv.Model, variantsenv.Problem, variants.Options) (variantsenv.Plan, error)
-	heuristic := func(name, doc string, f plan) Rival {
-		return DefinePlanner(Rival{Name: name, Envs: on, Page: page, Doc: doc}, variants.Corrected,
+	heuristic := func(name, doc string, f plan) Baseline {
+		return DefinePlanner(Baseline{Name: name, Envs: on, Page: page, Doc: doc}, variants.Corrected,
 			func(o variants.Options, env envs.Env) (*variants.Acting, error) {
 				return variants.NewActing(name, env, o, f)
 			})
 	}
-	return []Rival{
+	return []Baseline{
 		heuristic("prcp", "the probability-refined critical path, best of four strategies (Lin and Khazaei)", variants.PRCP),
 		heuristic("bcr-max", "OptiServe with the benefit-cost ratio", variants.BCRMax),
 		heuristic("bcr-slope", "OptiServe with the slope in place of the ratio", variants.BCRSlope),
-		Searched(DefinePolicy(Rival{Name: "linear", Envs: on[:1], Page: page,
+		Searched(DefinePolicy(Baseline{Name: "linear", Envs: on[:1], Page: page,
 			Doc: "takes the option with the largest weighted sum of its features, with weights that a search found",
 		}, variants.DefaultLinear, variants.NewLinear), variants.LinearSpace),
-		DefinePlanner(Rival{Name: "exact", Envs: on, Page: page, Kind: Oracle,
+		DefinePlanner(Baseline{Name: "exact", Envs: on, Page: page, Kind: Oracle,
 			Doc: "plays the best configuration of all, from the exact fronts over time and cost",
 		}, variants.DefaultExact, variants.NewExact),
 	}
 }
 
-func forSteps() []Rival {
-	return []Rival{
-		decider(Rival{Name: "stepconf", Doc: "shares the time left along the critical path (StepConf, Algorithm 1)"},
+func forSteps() []Baseline {
+	return []Baseline{
+		decider(Baseline{Name: "stepconf", Doc: "shares the time left along the critical path (StepConf, Algorithm 1)"},
 			steps.DefaultStepConf, steps.NewStepConf),
-		decider(Rival{Name: "stepconf-inter", Doc: "StepConf with one process an instance"},
+		decider(Baseline{Name: "stepconf-inter", Doc: "StepConf with one process an instance"},
 			steps.DefaultInter, steps.NewStepConf),
-		decider(Rival{Name: "stepconf-intra", Doc: "StepConf with a fixed number of instances"},
+		decider(Baseline{Name: "stepconf-intra", Doc: "StepConf with a fixed number of instances"},
 			steps.DefaultIntra, steps.NewStepConf),
-		decider(Rival{Name: "vanilla", Doc: "plans memory alone by the critical path, before the first step"},
+		decider(Baseline{Name: "vanilla", Doc: "plans memory alone by the critical path, before the first step"},
 			steps.DefaultVanilla, steps.NewVanilla),
-		decider(Rival{Name: "orion", Doc: "plans memory by the quantile of the end-to-end time, before the first step (Orion)"},
+		decider(Baseline{Name: "orion", Doc: "plans memory by the quantile of the end-to-end time, before the first step (Orion)"},
 			steps.DefaultOrion, steps.NewOrion),
-		decider(Rival{Name: "cose", Doc: "plans memory before every step, by laws that a Gaussian process sampled (COSE)"},
+		decider(Baseline{Name: "cose", Doc: "plans memory before every step, by laws that a Gaussian process sampled (COSE)"},
 			steps.DefaultCOSE, steps.NewCOSE),
-		decider(Rival{Name: "steps-oracle", Doc: "plays the cheapest plan that keeps the SLO by predicted times, made before " +
+		decider(Baseline{Name: "steps-oracle", Doc: "plays the cheapest plan that keeps the SLO by predicted times, made before " +
 			"the first step (StepConf's Oracle)"}, steps.DefaultOracle, steps.NewOracle),
-		teacher(Rival{Name: "replan", Doc: "follows the cheapest plan for what is left, made anew before every step"},
+		teacher(Baseline{Name: "replan", Doc: "follows the cheapest plan for what is left, made anew before every step"},
 			steps.DefaultReplan, steps.NewReplan),
-		teacher(Rival{Name: "steps-lookahead", Doc: "takes the option with the least expected price, a miss included, by what " +
+		teacher(Baseline{Name: "steps-lookahead", Doc: "takes the option with the least expected price, a miss included, by what " +
 			"policies see"}, steps.DefaultLookahead, steps.NewLookahead),
-		teacher(Rival{Name: "dp", Doc: "plays the stochastic optimum over step and time left; chains only"},
+		teacher(Baseline{Name: "dp", Doc: "plays the stochastic optimum over step and time left; chains only"},
 			steps.DefaultDP, steps.NewDP),
-		decider(Rival{Name: "hindsight", Kind: Oracle, Doc: "knows what every option will take and plays the cheapest plan: a bound"},
+		decider(Baseline{Name: "hindsight", Kind: Oracle, Doc: "knows what every option will take and plays the cheapest plan: a bound"},
 			steps.DefaultHindsight, steps.NewHindsight),
 	}
 }
 
 // decider completes the row of a decider of steps.
-func decider[C any, D stepsenv.Decider](row Rival, config func() C, build func(C) (D, error)) Rival {
+func decider[C any, D stepsenv.Decider](row Baseline, config func() C, build func(C) (D, error)) Baseline {
 	row.Envs, row.Page = []string{stepsenv.ID, stepsenv.FlatID}, "docs/agents/steps-baselines.md"
 	return DefinePlanner(row, config, func(c C, env envs.Env) (*steps.Acting, error) {
 		return steps.NewActing(row.Name, env, func() (stepsenv.Decider, error) { return build(c) })
@@ -208,16 +208,16 @@ func decider[C any, D stepsenv.Decider](row Rival, config func() C, build func(C
 }
 
 // teacher completes the row of a decider that can be imitated.
-func teacher[C any, D steps.Memoryless](row Rival, config func() C, build func(C) (D, error)) Rival {
+func teacher[C any, D steps.Memoryless](row Baseline, config func() C, build func(C) (D, error)) Baseline {
 	row.Envs, row.Page = []string{stepsenv.ID, stepsenv.FlatID}, "docs/agents/steps-baselines.md"
 	return DefinePlanner(row, config, func(c C, env envs.Env) (steps.Teaching, error) {
 		return steps.NewTeaching(row.Name, env, func() (D, error) { return build(c) })
 	})
 }
 
-func forClassic() []Rival {
-	return []Rival{
-		DefinePolicy(Rival{Name: "riccati", Envs: []string{classicenv.LQRID}, Page: "docs/environments.md", Kind: Oracle,
+func forClassic() []Baseline {
+	return []Baseline{
+		DefinePolicy(Baseline{Name: "riccati", Envs: []string{classicenv.LQRID}, Page: "docs/environments.md", Kind: Oracle,
 			Doc: "the best control of the linear-quadratic regulator, by Riccati's equation",
 		}, classic.DefaultRiccati, classic.NewRiccati),
 	}

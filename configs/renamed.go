@@ -1,0 +1,49 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// renamed are keys that had another name before.
+var renamed = []struct{ section, was, is string }{
+	{"eval", "rivals", "baselines"},
+	{"train", "copies", "envs"},
+}
+
+// rename gives the keys of a text their names of today, and tells of each in e.Renamed. A key that stands there under
+// both names is a problem.
+func (r *reader) rename(root *yaml.Node, e *Experiment) {
+	for _, k := range renamed {
+		section := value(root, k.section)
+		was := keyNode(section, k.was)
+		if was == nil {
+			continue
+		}
+		if value(section, k.is) != nil {
+			r.add(was.Line, "%s.%s is the former name of %[1]s.%[3]s, and both are there: leave out %[1]s.%[2]s", k.section, k.was, k.is)
+			continue
+		}
+		was.Value = k.is
+		at := fmt.Sprintf("%s:%d", e.Source, was.Line)
+		if was.Line == FromSet {
+			at = "--set"
+		}
+		e.Renamed = append(e.Renamed, fmt.Sprintf("%s: %s.%s is called %[2]s.%[4]s now", at, k.section, k.was, k.is))
+	}
+}
+
+// renamedSetting is a setting key=value with the key's name of today.
+func renamedSetting(s string, e *Experiment) string {
+	for _, k := range renamed {
+		was := k.section + "." + k.was
+		rest, ok := strings.CutPrefix(strings.TrimSpace(s), was)
+		if ok && strings.IndexAny(rest, "=.[ ") == 0 {
+			e.Renamed = append(e.Renamed, fmt.Sprintf("--set %s: the key is called %s.%s now", s, k.section, k.is))
+			return k.section + "." + k.is + rest
+		}
+	}
+	return s
+}
