@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/golden"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // public are the packages that a program of one's own may rest on, by what it does with them. Everything else that is
@@ -75,15 +76,10 @@ func TestAPI(t *testing.T) {
 	slices.Sort(own)
 	b.WriteString(strings.Join(own, ",\n") + ".\n")
 	if golden.Updating() {
-		if err := os.WriteFile(filepath.Join("docs", "api.md"), []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join("docs", "api.md"), []byte(b.String()), 0o644))
 		return
 	}
-	text, err := os.ReadFile(filepath.Join("docs", "api.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("docs", "api.md")))(t)
 	if string(text) != b.String() {
 		t.Error("docs/api.md is not what the packages say: go test . -run API -update")
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // clocks are the functions by which a test would depend on how fast or loaded the machine is.
@@ -52,9 +54,7 @@ func TestNoTestDependsOnTheClock(t *testing.T) {
 		delete(unused, file)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for path, why := range unused {
 		t.Errorf("%s does not look at a clock any more (%s): take it from the list", path, why)
 	}

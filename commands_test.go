@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/workbench"
 )
 
@@ -68,10 +69,7 @@ func words(line string) (all []string) {
 func TestCommands(t *testing.T) {
 	seen, pages := map[string]bool{}, map[string]string{}
 	for path := range pagesOf(t, ".") {
-		text, err := os.ReadFile(filepath.FromSlash(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.FromSlash(path)))(t)
 		pages[path] = string(text)
 	}
 	t.Chdir(t.TempDir())
@@ -99,21 +97,13 @@ func TestCommands(t *testing.T) {
 // stoker runs a command in this process and returns its exit code and what it printed.
 func stoker(t *testing.T, args []string) (code int, printed string) {
 	t.Helper()
-	f, err := os.Create("printed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create("printed"))(t)
 	out, errs := os.Stdout, os.Stderr
 	os.Stdout, os.Stderr = f, f
 	code = workbench.Run(args)
 	os.Stdout, os.Stderr = out, errs
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("printed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Close())
+	text := must.Get(os.ReadFile("printed"))(t)
 	return code, string(text)
 }
 

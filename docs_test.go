@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // skipped are folders that hold no pages of the repository.
@@ -45,9 +46,7 @@ func pagesOf(t *testing.T, root string) map[string]*page {
 		pages[filepath.ToSlash(rel)] = newPage(filepath.ToSlash(rel), string(text))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return pages
 }
 
@@ -137,9 +136,7 @@ func TestBrokenLinks(t *testing.T) {
 	text := "# A `b`, c\n\n## Twice\n\n## Twice\n\n[ok](#a-b-c) [ok](#twice-1) [ok](b.md) [bad](#twice-2) [bad](c.md)\n" +
 		"![bad](d.png \"title\") <img src=\"e.png\"> `[code](f.md)`\n```sh\n[code](g.md) # not a heading\n```\n[ok](https://example.com/#x)\n"
 	for name, s := range map[string]string{"a.md": text, "b.md": "[bad](a.md#none)\n"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(s), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(root, name), []byte(s), 0o666))
 	}
 	bad, links := broken(root, pagesOf(t, root))
 	if len(bad) != 5 || links != 8 {
@@ -160,10 +157,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("docs/README.md does not link %s", path)
 		}
 	}
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("README.md"))(t)
 	if n := strings.Count(string(text), "\n"); n > 100 {
 		t.Errorf("README.md has %d lines, want at most 100", n)
 	}
@@ -179,10 +173,7 @@ func TestWords(t *testing.T) {
 		if strings.Contains(path, "/") && !strings.HasPrefix(path, "docs/") || results.MatchString(path) {
 			continue
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		words += len(strings.Fields(string(text)))
 	}
 	if words > most {
@@ -197,10 +188,7 @@ func TestWords(t *testing.T) {
 // names. The digest of a short run says whether the proof is fresh (make verify-status).
 func TestFrontPage(t *testing.T) {
 	read := func(path string) string {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		return string(text)
 	}
 	readme := read("README.md")

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // small is found before the program in the tutorial's test: it makes training and evaluation short. What follows a
@@ -93,19 +95,11 @@ func runPage(t *testing.T, page string, programs ...string) (last string) {
 			t.Skipf("the page's commands need %s: %v", program, err)
 		}
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
+	root := must.Get(os.Getwd())(t)
 	temp := t.TempDir()
 	short := filepath.Join(temp, "small")
-	if err := os.WriteFile(short, []byte(small), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(short, []byte(small), 0o777))
 	all := blocks(string(text))
 	script := strings.Builder{}
 	if *long {
@@ -128,9 +122,7 @@ func runPage(t *testing.T, page string, programs ...string) (last string) {
 	for _, part := range strings.Split("\n"+string(out), "\n@@ ")[1:] {
 		var i int
 		first, rest, _ := strings.Cut(part, "\n")
-		if _, err := fmt.Sscan(first, &i); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(first, &i))(t)
 		printed[i], last = rest, rest
 	}
 	if len(printed) < 6 {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // hostTensor is a tensor without an engine.
@@ -31,9 +33,7 @@ func TestTensorsInAState(t *testing.T) {
 	a := &hostTensor{[]int{2, 2}, []float32{1, 2, 3, 4}}
 	PutTensor(s.Weights, "w", a)
 	a.Set(make([]float32, 4))
-	if err := GetTensor(s.Weights, "w", a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, GetTensor(s.Weights, "w", a))
 	if want := []float32{1, 2, 3, 4}; !slices.Equal(a.data, want) {
 		t.Errorf("restored %v, want %v", a.data, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -29,9 +30,7 @@ func testMeasure(t *testing.T) {
 		time.Sleep(100 * time.Microsecond)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s.Allocations < 2.9 || s.Allocations > 4 || s.Bytes < 2900 || s.Bytes > 5000 {
 		t.Errorf("%g allocations of %g bytes, want 3 of 3072", s.Allocations, s.Bytes)
 	}
@@ -59,9 +58,7 @@ func testMeasure(t *testing.T) {
 func TestBenchmarks(t *testing.T) {
 	o := Options{Agents: []int{2}, Batch: []int{4, 8}, Instances: []int{3, 20}, EnvID: "stoker/CartPole-v1",
 		Edges: []int{1000, 3000}, Episodes: 16, Time: 10 * time.Millisecond}
-	if err := o.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.Validate())
 	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "graph": 2, "env": 1,
 		"sim": 2, "scale": 1, "plan": 7, "decide": 24}
 	for _, b := range All() {
@@ -105,10 +102,7 @@ func TestLoadFor(t *testing.T) {
 	}
 	n := 35
 	f := &feeder{arrivals: arrivals{key: rng.New(1, "test"), rate: loadFor(n) / warmService}}
-	s, err := sim.New(simConfig(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sim.New(simConfig(), 1))(t)
 	f.Fired(s, sim.Timer{})
 	s.Run(f, 3*keepAlive)
 	if f.err != nil {

@@ -6,19 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
 
 // The random graph has the peer's sizes, training reduces the loss, and a measurement has both times.
 func TestGraphRun(t *testing.T) {
-	e, err := engines.Open(engines.Native, engines.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := newGraphRun(e, 16, 4000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engines.Open(engines.Native, engines.Options{}))(t)
+	r := must.Get(newGraphRun(e, 16, 4000))(t)
 	for k, want := range []int{125, 31, 344} {
 		if got := r.batch.Nodes[k].Rows(); got != want {
 			t.Errorf("%d nodes of kind %d, want %d", got, k, want)
@@ -30,16 +25,12 @@ func TestGraphRun(t *testing.T) {
 		}
 	}
 	value := func() float64 {
-		if err := r.infer(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.infer())
 		return float64(r.v[0])
 	}
 	before := value()
 	for range 30 {
-		if err := r.step(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.step())
 	}
 	if after := value(); (after-1)*(after-1) >= (before-1)*(before-1) {
 		t.Errorf("the value went from %g to %g, want it nearer to 1", before, after)
@@ -70,15 +61,9 @@ func TestGraphEngines(t *testing.T) {
 }
 
 func BenchmarkGraph(b *testing.B) {
-	e, err := engines.Open(engines.Native, engines.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(engines.Open(engines.Native, engines.Options{}))(b)
 	for _, edges := range []int{1_000, 10_000, 100_000, 1_000_000} {
-		r, err := newGraphRun(e, 64, edges)
-		if err != nil {
-			b.Fatal(err)
-		}
+		r := must.Get(newGraphRun(e, 64, edges))(b)
 		for _, f := range []struct {
 			name string
 			do   func() error
@@ -86,9 +71,7 @@ func BenchmarkGraph(b *testing.B) {
 			b.Run(fmt.Sprintf("%d/%s", edges, f.name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := f.do(); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, f.do())
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(edges), "ns/edge")
 			})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -42,9 +43,7 @@ func TestKept(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, "peers.md"), table)
 	writeFile(t, filepath.Join(dir, "growth.csv"), data)
-	if _, err := growthFigure(recorded, rows).Save(dir, "growth"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(growthFigure(recorded, rows).Save(dir, "growth"))(t)
 }
 
 // proofFolder is where the proof keeps its files.
@@ -59,18 +58,13 @@ func proofFolder(t *testing.T) string {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // sameFile compares a kept file with the text computed from the kept measurements.
 func sameFile(t *testing.T, path, want string) {
 	t.Helper()
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(path))(t)
 	if string(got) != want {
 		t.Errorf("%s is not what the measurements beside it make:\n%s\nwant\n%s", path, got, want)
 	}
@@ -79,10 +73,7 @@ func sameFile(t *testing.T, path, want string) {
 // sameClaims compares a folder's kept claims with those computed from the kept measurements.
 func sameClaims(t *testing.T, folder string, want []proof.Row) {
 	t.Helper()
-	got, err := proof.ReadClaims(filepath.Join(folder, proof.ClaimsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(proof.ReadClaims(filepath.Join(folder, proof.ClaimsFile)))(t)
 	if len(got) != len(want) {
 		t.Fatalf("%s keeps %d claims, the measurements make %d", folder, len(got), len(want))
 	}
@@ -96,17 +87,12 @@ func sameClaims(t *testing.T, folder string, want []proof.Row) {
 // readKept reads a folder's file of kept lines.
 func readKept[T any](t *testing.T, folder, name string) []T {
 	t.Helper()
-	f, err := os.Open(filepath.Join(folder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(folder, name)))(t)
 	defer f.Close()
 	var out []T
 	for in := bufio.NewScanner(f); in.Scan(); {
 		var x T
-		if err := json.Unmarshal(in.Bytes(), &x); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(in.Bytes(), &x))
 		out = append(out, x)
 	}
 	return out

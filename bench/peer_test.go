@@ -8,14 +8,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func lines(t *testing.T, text string) []Line {
 	t.Helper()
-	out, err := ReadLines(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(ReadLines(strings.NewReader(text)))(t)
 	return out
 }
 

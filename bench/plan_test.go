@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/variants/published"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // What is measured is what the peer does: SLApp's Python (pacslab/SLApp-PerfCost-MdlOpt, 4173c98) on the same graphs and
@@ -16,10 +17,7 @@ func TestPlansArePeers(t *testing.T) {
 	for number, want := range map[int]variants.Outcome{
 		4: {Seconds: 2.103577960962261, USD: 76.9488888888889}, 6: {Seconds: 3.40477524052299, USD: 106.75382857142854},
 	} {
-		m, err := slapp(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(slapp(number))(t)
 		o := rules.Published()
 		o.Strategy, o.Threshold = rules.Disabled, published.Threshold
 		got, err := rules.NewPlanner(m).Solve(middle(m), o)
@@ -33,10 +31,7 @@ func TestPlansArePeers(t *testing.T) {
 // one cycle after the other, which is not the expectation where cycles overlap.
 func TestWorstGraph(t *testing.T) {
 	for n, want := range map[int]float64{3: 1.536713286713287, 6: 49.734742752868854} {
-		w, err := worstGraph(n).Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(worstGraph(n).Compile())(t)
 		times := make([]float64, n)
 		for i := range times {
 			times[i] = 0.1

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -61,10 +62,7 @@ func TestKeptScale(t *testing.T) {
 	fits := scaleFits(rows)
 	data := append(scaleRows(rows), returns...)
 	table, claims, growth := scaleTable(rows, returns, fits), scaleClaims(fits), scaleCSV(data)
-	text, err := json.MarshalIndent(fits, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.MarshalIndent(fits, "", "  "))(t)
 	if *measured == "" {
 		sameClaims(t, keptScale, claims)
 		sameFile(t, filepath.Join(keptScale, "table.md"), table)
@@ -79,9 +77,7 @@ func TestKeptScale(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "table.md"), table)
 	writeFile(t, filepath.Join(dir, "growth.csv"), growth)
 	writeFile(t, filepath.Join(dir, "exponents.json"), string(text)+"\n")
-	if _, err := scaleFigure(data).Save(dir, "scale"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(scaleFigure(data).Save(dir, "scale"))(t)
 }
 
 // formNames are the forms in their order, as figure and table call them.
@@ -132,15 +128,9 @@ func scaleFits(rows []Result) (fits []scaleFit) {
 // does not learn, the range is over workload seeds.
 func readReturns(t *testing.T, path string) (out []scaleRow) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	lines, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must.Get(csv.NewReader(file).ReadAll())(t)
 	type key struct {
 		form, metric  string
 		size, updates int

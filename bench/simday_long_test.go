@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -29,9 +30,7 @@ func TestWholeDay(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(b, r)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	} else {
 		var err error
 		if r, err = (Day{}).Run(); err != nil {

@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A small day has about the expected number of requests and obeys Little's law, and its figures are consistent.
 func TestDay(t *testing.T) {
 	var seen []int
 	o := Day{Functions: 120, Hours: 1.5, Factor: 0.5, Progress: func(done, all int) { seen = append(seen, done, all) }}
-	r, err := o.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(o.Run())(t)
 	if r.Functions != 120 || r.Hours != 1.5 || r.Requests < 1000 || r.Nanoseconds <= 0 || r.Silent < 1 || r.Silent > 110 {
 		t.Errorf("%+v", r)
 	}

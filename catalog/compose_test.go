@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 var schedulerNames = []string{"arms", "torpor", "has-gpu", "mqfq-sticky"}
@@ -22,18 +23,13 @@ func on(t testing.TB, scheduler string) *pricing.Config {
 	t.Helper()
 	c := pricing.Default()
 	c.Windows, c.Slots, c.Demand.Start = 3, 20, 8
-	if err := baselines.Terms(scheduler, &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, baselines.Terms(scheduler, &c))
 	return &c
 }
 
 func priced(t testing.TB, c *pricing.Config) *pricing.Pricing {
 	t.Helper()
-	e, err := Default().NewEnv(pricing.ID, c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Default().NewEnv(pricing.ID, c, workload.Default()))(t)
 	p, ok := envs.As[*pricing.Pricing](e)
 	if !ok {
 		t.Fatalf("NewEnv gives a %T", e)
@@ -48,26 +44,11 @@ func TestSchedulersByName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := on(t, name)
 			p := priced(t, c)
-			s, err := pricing.NewSlots(*c, workload.Default(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Default().Baseline(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			actor, err := r.New(r.Config(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inside, err := rollout.NewRunner(p).Episode(rollout.Actor{Policy: pricing.NewStatic(c)}, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			alone, err := rollout.NewRunner(s).Episode(actor, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(pricing.NewSlots(*c, workload.Default(), nil))(t)
+			r := must.Get(Default().Baseline(name))(t)
+			actor := must.Get(r.New(r.Config(), s))(t)
+			inside := must.Get(rollout.NewRunner(p).Episode(rollout.Actor{Policy: pricing.NewStatic(c)}, 3))(t)
+			alone := must.Get(rollout.NewRunner(s).Episode(actor, 3))(t)
 			for i, q := range p.Spec().Info {
 				a, b := inside.Info[i], alone.Info[i]
 				if q.Reduce == envs.Sum && math.Abs(a-b) > 1e-9*math.Abs(a) {
@@ -87,27 +68,16 @@ func TestNewEnv(t *testing.T) {
 	for _, name := range schedulerNames {
 		c := on(t, name)
 		world := priced(t, c)
-		try, err := world.NewEnv(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		try := must.Get(world.NewEnv(nil))(t)
 		s := world.Spec()
 		obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-		if err := world.Reset(5, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, world.Reset(5, nil, obs))
 		copy(act.Kinds[0], []float32{1.2, 1.1, 1, 6, 6, 6})
 		for range c.Windows {
-			if err := try.CopyFrom(world); err != nil {
-				t.Fatal(err)
-			}
-			if err := try.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, try.CopyFrom(world))
+			must.Do(t, try.Step(act, obs, out))
 			tried := fmt.Sprint(out.Info)
-			if err := world.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, world.Step(act, obs, out))
 			if real := fmt.Sprint(out.Info); tried != real {
 				t.Errorf("%s: the try's window gives\n%s, the world's\n%s", name, tried, real)
 			}
@@ -115,14 +85,8 @@ func TestNewEnv(t *testing.T) {
 	}
 	// With another scheduler inside it is another configuration's.
 	world := priced(t, on(t, "torpor"))
-	arms, err := pricing.NewARMS(pricing.DefaultARMS(), world.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := world.NewEnv(arms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms := must.Get(pricing.NewARMS(pricing.DefaultARMS(), world.Config()))(t)
+	other := must.Get(world.NewEnv(arms))(t)
 	if err := other.CopyFrom(world); err == nil || other.Config().Scheduler != "arms" {
 		t.Errorf("an environment with %s inside was copied from a world with torpor inside", other.Config().Scheduler)
 	}
@@ -133,27 +97,15 @@ func TestNewEnv(t *testing.T) {
 
 // The pricer plays an evaluation's episode as a baseline, above each of the schedulers, and moves.
 func TestPBAIsARival(t *testing.T) {
-	r, err := Default().Baseline("pba")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Default().Baseline("pba"))(t)
 	if r.Kind != Heuristic {
 		t.Errorf("pba is of kind %s", r.Kind)
 	}
 	for _, name := range schedulerNames {
 		env := priced(t, on(t, name))
-		actor, err := r.New(r.Config(), env)
-		if err != nil {
-			t.Fatal(err)
-		}
-		one, err := rollout.NewRunner(env).Episode(actor, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		two, err := rollout.NewRunner(env).Episode(actor, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		actor := must.Get(r.New(r.Config(), env))(t)
+		one := must.Get(rollout.NewRunner(env).Episode(actor, 4))(t)
+		two := must.Get(rollout.NewRunner(env).Episode(actor, 4))(t)
 		p := actor.Planner.(*spsa.Planner).Pricer()
 		moved := make([]float32, 6)
 		p.Action(moved)
@@ -169,10 +121,7 @@ func TestPBAIsARival(t *testing.T) {
 // noPrices is an environment that has no prices.
 func noPrices(t *testing.T) envs.Env {
 	t.Helper()
-	e, err := pricing.NewSlots(pricing.Default(), workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(pricing.NewSlots(pricing.Default(), workload.Default(), nil))(t)
 	return e
 }
 

@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A reader of `stoker envs ID` learns of every number what it means, and of shares of a range what their ends stand for.
 func TestEveryNumberIsDescribed(t *testing.T) {
 	for _, e := range Default().Envs {
-		env, err := e.New(e.Config(), shortLoad())
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := must.Get(e.New(e.Config(), shortLoad()))(t)
 		for _, k := range env.Spec().Kinds {
 			check := func(what string, s envs.Space, names, units, docs []string) {
 				if len(names) == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -32,10 +33,7 @@ func TestEntries(t *testing.T) {
 				}
 			}
 			checkTags(t, reflect.TypeOf(config).Elem())
-			env, err := e.New(config, workload.Default())
-			if err != nil {
-				t.Fatal(err)
-			}
+			env := must.Get(e.New(config, workload.Default()))(t)
 			if id := env.Spec().ID; id != e.ID {
 				t.Errorf("the environment calls itself %s", id)
 			}
@@ -91,10 +89,7 @@ func TestConfigurationsAreNotShared(t *testing.T) {
 
 // An error's environment is nil, not an interface around nothing.
 func TestFailingBuildIsNil(t *testing.T) {
-	e, err := Default().Env("stoker/CartPole-v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Default().Env("stoker/CartPole-v1"))(t)
 	c := e.Config()
 	reflect.ValueOf(c).Elem().FieldByName("MaxSteps").SetInt(-1)
 	if env, err := e.New(c, workload.Default()); err == nil || env != nil {
@@ -130,9 +125,7 @@ func TestApplicationFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 		return file
 	}
 	const app = "name: a\nworkflow: {nodes: [{name: f}]}\nfunctions:\n  - name: f\n    memory: {sizes: [128, 256]}\n"
@@ -147,9 +140,7 @@ func TestApplicationFiles(t *testing.T) {
 	} {
 		for _, id := range []string{variants.ID, variants.EachID, EachFlatID} {
 			e, err := Default().Env(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			c := variants.DefaultEnv()
 			c.Workflow = file
 			_, err = e.New(&c, workload.Default())
@@ -169,19 +160,14 @@ func TestWorkflowFiles(t *testing.T) {
 		"  - {name: f, tasks: 8, law: {a: 1}, download: {objects: 8, mb: 4}, upload: {objects: 0, mb: 0}}\n" +
 		"  - {name: g, tasks: 8, law: {a: 1}, download: {objects: 8, mb: 4}, upload: {objects: 1, mb: 2}}\n"
 	file := filepath.Join(t.TempDir(), "flow.yaml")
-	e, err := Default().Env(steps.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Default().Env(steps.ID))(t)
 	for want, text := range map[string]string{
 		"":                                     text,
 		"flow.yaml:5: steps[1].law is missing": strings.Replace(text, "{name: g, tasks: 8, law: {a: 1},", "{name: g, tasks: 8,", 1),
 		"flow.yaml:5: steps[1].upload is missing": strings.Replace(text, ", upload: {objects: 1, mb: 2}", "", 1),
 		"flow.yaml:1: slo is 0.1 s, which is ":    "slo: 0.1\n" + text,
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 		c := steps.DefaultEnv()
 		c.Workflow = file
 		_, err := e.New(&c, workload.Default())

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -28,10 +29,7 @@ type saver interface {
 // changed in many places. It returns the saved state, to forge others from.
 func addFields(f *testing.F, i int, s saver) []byte {
 	f.Helper()
-	saved, err := s.AppendBinary(nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	saved := must.Get(s.AppendBinary(nil))(f)
 	fields := statetest.Body(saved)
 	if err := s.UnmarshalBinary(statetest.Forge(saved, fields)); err != nil {
 		f.Fatalf("its own state is refused: %v", err)
@@ -52,9 +50,7 @@ func addFields(f *testing.F, i int, s saver) []byte {
 func load(t *testing.T, s saver, saved, fields []byte) (accepted bool) {
 	t.Helper()
 	before, err := s.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = s.UnmarshalBinary(statetest.Forge(saved, fields))
 	statetest.FieldsRead(t, err)
 	if err == nil {
@@ -77,18 +73,13 @@ func FuzzState(f *testing.F) {
 			f.Fatal(err)
 		}
 		obs, act, out := envs.NewObservation(made[i].Spec()), envs.NewAction(made[i].Spec()), envs.NewOutcome(made[i].Spec())
-		s, err := envs.NewActionSampler(made[i].Spec())
-		if err != nil {
-			f.Fatal(err)
-		}
+		s := must.Get(envs.NewActionSampler(made[i].Spec()))(f)
 		for _, do := range []func() error{
 			func() error { return made[i].Reset(1, envs.Options{}, obs) },
 			func() error { return s.Sample(rng.NewStream(1, "fuzz"), obs, act) },
 			func() error { return made[i].Step(act, obs, out) },
 		} {
-			if err := do(); err != nil {
-				f.Fatal(err)
-			}
+			must.Do(f, do())
 		}
 		saved[i] = addFields(f, i, made[i])
 	}
@@ -96,17 +87,10 @@ func FuzzState(f *testing.F) {
 		i := which % uint(len(made))
 		e := made[i]
 		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-		if err := e.Reset(1, envs.Options{}, obs); err != nil {
-			t.Fatal(err)
-		}
-		s, err := envs.NewActionSampler(e.Spec())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(1, envs.Options{}, obs))
+		s := must.Get(envs.NewActionSampler(e.Spec()))(t)
 		stream := rng.NewStream(1, "fuzz")
-		if err := s.Sample(stream, obs, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Sample(stream, obs, act))
 		if load(t, e, saved[i], fields) {
 			for range 2 {
 				if e.Step(act, obs, out) != nil || out.Terminated || out.Truncated {
@@ -117,12 +101,8 @@ func FuzzState(f *testing.F) {
 		if err := e.Reset(2, envs.Options{}, obs); err != nil {
 			t.Fatalf("no episode can begin after a state that was refused or ran: %v", err)
 		}
-		if err := s.Sample(stream, obs, act); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Sample(stream, obs, act))
+		must.Do(t, e.Step(act, obs, out))
 	})
 }
 
@@ -135,25 +115,16 @@ func FuzzVector(f *testing.F) {
 		var err error
 		build := func() (envs.Env, error) { return e.New(e.Config(), shortLoad()) }
 		made[i], err = envs.NewVector(build, envs.VectorOptions{NumEnvs: 2, Seed: 3})
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		f.Cleanup(made[i].Close)
-		if err := made[i].Reset(); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, made[i].Reset())
 		saved[i] = addFields(f, i, made[i])
 	}
 	f.Fuzz(func(t *testing.T, which uint, fields []byte) {
 		i := which % uint(len(made))
 		v := made[i]
-		if err := v.Reset(); err != nil {
-			t.Fatal(err)
-		}
-		s, err := envs.NewActionSampler(v.Spec())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Reset())
+		s := must.Get(envs.NewActionSampler(v.Spec()))(t)
 		if load(t, v, saved[i], fields) && sample(v, s) == nil {
 			_ = v.Step() // an error is fine
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -33,10 +34,7 @@ const shortSteps = 200
 func form(t testing.TB, id string, set []string) *configs.Experiment {
 	t.Helper()
 	settings := append([]string{fmt.Sprint("workload.factor=", sizing.DefaultFactor)}, set...)
-	x, err := configs.Parse("golden", []byte("name: golden\nagent: maddpg\nenv: "+id+"\n"), settings, Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Parse("golden", []byte("name: golden\nagent: maddpg\nenv: "+id+"\n"), settings, Default()))(t)
 	return x
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // page is the list of all rows for people. It is made by this test: go test ./catalog -run Page -update.
@@ -56,14 +58,9 @@ func TestPage(t *testing.T) {
 	file := filepath.Join("..", filepath.FromSlash(page))
 	want := pageText(Default())
 	if *update {
-		if err := os.WriteFile(file, want, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, want, 0o666))
 	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(file))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is older than the table: go test ./catalog -run Page -update", page)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 )
 
@@ -32,22 +33,13 @@ func TestFallbacksAreBaselines(t *testing.T) {
 func TestSpecsThereAndBack(t *testing.T) {
 	for _, row := range catalog.Default().Envs {
 		t.Run(row.ID, func(t *testing.T) {
-			env, err := row.New(row.Config(), workload.Default())
-			if err != nil {
-				t.Fatal(err)
-			}
+			env := must.Get(row.New(row.Config(), workload.Default()))(t)
 			s := env.Spec()
-			text, err := envs.EncodeSpec(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(envs.EncodeSpec(s))(t)
 			after := func(_ *envs.Spec, i int) (func(*envs.KindObservation, int, []float32, []bool) error, error) {
 				return s.Kinds[i].MaskAfter, nil
 			}
-			got, err := envs.DecodeSpec(text, after)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(envs.DecodeSpec(text, after))(t)
 			again, err := envs.EncodeSpec(got)
 			if err != nil || !bytes.Equal(text, again) {
 				t.Errorf("written again: %v\n%s\nwant\n%s", err, again, text)

@@ -7,23 +7,15 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A shipped configuration says all that a preset would say: presets change no shipped result.
 func TestShippedConfigurationsStandWithoutPresets(t *testing.T) {
 	for _, name := range configs.Shipped() {
-		text, err := configs.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		with, err := configs.Parse(name, text, nil, Default())
-		if err != nil {
-			t.Fatal(err)
-		}
-		without, err := configs.ParseResolved(name, text, nil, Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(configs.Read(name))(t)
+		with := must.Get(configs.Parse(name, text, nil, Default()))(t)
+		without := must.Get(configs.ParseResolved(name, text, nil, Default()))(t)
 		if a, b := yamlOf(t, with), yamlOf(t, without); !bytes.Equal(a, b) {
 			t.Errorf("configs/%s leaves a preset's key out: write its value into the file\n%s", name, differing(a, b))
 		}
@@ -40,10 +32,7 @@ func differing(a, b []byte) string {
 
 func yamlOf(t *testing.T, x *configs.Experiment) []byte {
 	t.Helper()
-	text, err := x.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(x.YAML())(t)
 	return text
 }
 
@@ -58,10 +47,7 @@ func TestPresetsAreRead(t *testing.T) {
 		}
 		for _, name := range learners {
 			source := "preset of " + name + " in " + e.ID
-			x, err := configs.Parse(source, []byte("name: p\nenv: "+e.ID+"\nagent: "+name+"\n"), nil, all)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(configs.Parse(source, []byte("name: p\nenv: "+e.ID+"\nagent: "+name+"\n"), nil, all))(t)
 			for _, r := range x.Eval.Baselines {
 				row, err := all.Baseline(r.Name)
 				if err != nil || !row.In(e.ID) || row.Kind == Oracle {
@@ -88,20 +74,14 @@ func TestTheFileGoesOverPresets(t *testing.T) {
 		{"wrappers: {normalize_observation: {clip: 0}}\neval: {baselines: []}\n", "gamma: 0.5\nclip: 0\nbaselines: []"},
 		{"wrappers: {normalize_observation: {}}\neval: {baselines: [random]}\n", "clip: 10\nname: random"},
 	} {
-		x, err := configs.Parse("test", []byte(text+c.more), nil, Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(configs.Parse("test", []byte(text+c.more), nil, Default()))(t)
 		a := yamlOf(t, x)
 		for _, want := range strings.Split(c.want, "\n") {
 			if !strings.Contains(string(a), want) {
 				t.Errorf("with %q: no %q in\n%s", c.more, want, a)
 			}
 		}
-		y, err := configs.Parse("again", a, nil, Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		y := must.Get(configs.Parse("again", a, nil, Default()))(t)
 		if b := yamlOf(t, y); !bytes.Equal(a, b) {
 			t.Errorf("with %q: reads back to other settings:\n%s", c.more, differing(a, b))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/policy"
 )
@@ -28,10 +29,7 @@ func TestEveryPolicyServes(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", l.Name, form.Name, e.ID), func(t *testing.T) {
 					text := fmt.Sprintf("name: short\n%s\nagent: {name: %s, %s, %s}\ntrain: {steps: 8, envs: 2}\n", e.Short, l.Name,
 						form.Keys, l.Brief)
-					x, err := configs.Parse("test", []byte(text), nil, names)
-					if err != nil {
-						t.Fatal(err)
-					}
+					x := must.Get(configs.Parse("test", []byte(text), nil, names))(t)
 					serves(t, names, l, x)
 				})
 			}
@@ -43,58 +41,30 @@ func TestEveryPolicyServes(t *testing.T) {
 func serves(t *testing.T, names *catalog.Catalog, l catalog.Learner, x *configs.Experiment) {
 	t.Helper()
 	make1 := func() (envs.Env, error) { return names.NewEnv(x.Env.Name, x.Env.Config, x.Workload) }
-	v, err := envs.NewVector(make1, envs.VectorOptions{NumEnvs: 2, Seed: 1, Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(make1, envs.VectorOptions{NumEnvs: 2, Seed: 1, Workers: 1}))(t)
 	defer v.Close()
 	engine := native.New(native.Options{Threads: 1})
-	learner, err := l.New(x.Agent.Config, agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: engine, Act: engine, Seed: 1,
-		Steps: 8, NewEnv: make1, Teacher: func(string) (agents.Teacher, error) { return idle{}, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	trained, err := learner.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	learner := must.Get(l.New(x.Agent.Config, agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: engine, Act: engine, Seed: 1,
+		Steps: 8, NewEnv: make1, Teacher: func(string) (agents.Teacher, error) { return idle{}, nil }}))(t)
+	trained := must.Get(learner.Policy())(t)
 	f := bundleOf(t, trained, v.Spec(), x)
-	env, err := make1()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(make1())(t)
 	o, want, out := envs.NewObservation(v.Spec()), envs.NewAction(v.Spec()), envs.NewOutcome(v.Spec())
-	if err := env.Reset(1, nil, o); err != nil {
-		t.Fatal(err)
-	}
-	if err := trained.Reset(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, env.Reset(1, nil, o))
+	must.Do(t, trained.Reset(0))
 	for range 3 {
-		if err := trained.Act(o, want, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, trained.Act(o, want, true))
 		f.SelfTest = append(f.SelfTest, policy.Record(o, want))
-		if err := env.Step(want, o, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, env.Step(want, o, out))
 		if out.Terminated || out.Truncated {
 			break
 		}
 	}
-	b, err := bundle.Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.OpenBytes(b, policy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(bundle.Encode(f))(t)
+	p := must.Get(policy.OpenBytes(b, policy.Options{}))(t)
 	got := p.NewAction()
 	for i := range f.SelfTest {
-		if err := policy.Show(&f.SelfTest[i], o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, policy.Show(&f.SelfTest[i], o))
 		d, err := p.Decide(t.Context(), o, got)
 		if err != nil || d.By != policy.ByPolicy {
 			t.Fatalf("step %d: %v, %v", i, d, err)
@@ -114,9 +84,7 @@ func serves(t *testing.T, names *catalog.Catalog, l catalog.Learner, x *configs.
 func bundleOf(t *testing.T, p agents.Policy, s *envs.Spec, x *configs.Experiment) *bundle.File {
 	t.Helper()
 	stored, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f := &bundle.File{
 		Agent:       bundle.Agent{Name: stored.Agent, Env: stored.EnvID, Description: stored.Description},
 		Arrays:      map[string]bundle.Array{},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -21,35 +22,20 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	all, other := Default().Envs, 0
 	for _, e := range all {
 		run := func(workers int) uint64 {
-			v, err := envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), sizing.DefaultWorkload()) },
-				envs.VectorOptions{NumEnvs: copies, Seed: 11, Workers: workers})
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), sizing.DefaultWorkload()) },
+				envs.VectorOptions{NumEnvs: copies, Seed: 11, Workers: workers}))(t)
 			defer v.Close()
-			sampler, err := envs.NewActionSampler(v.Spec())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := v.Reset(); err != nil {
-				t.Fatal(err)
-			}
+			sampler := must.Get(envs.NewActionSampler(v.Spec()))(t)
+			must.Do(t, v.Reset())
 			stream, h := rng.NewStream(11, "actions"), fnv.New64a()
 			for range steps {
 				for i := range copies {
-					if err := sampler.Sample(stream, v.Obs.Env(i), v.Act.Env(i)); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, sampler.Sample(stream, v.Obs.Env(i), v.Act.Env(i)))
 				}
-				if err := v.Step(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, v.Step())
 				fmt.Fprint(h, v.Rewards, v.Terminated, v.Truncated, v.Elapsed, v.Info, v.Finished)
 			}
-			state, err := v.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(v.AppendBinary(nil))(t)
 			h.Write(state)
 			return h.Sum64()
 		}

@@ -11,47 +11,26 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // run returns a disk with a whole run folder: logs, two checkpoints that name their place in metrics.jsonl, pointers.
 func wholeRun(t *testing.T) *durabletest.Disk {
 	t.Helper()
 	d := durabletest.New()
-	if err := durable.MkdirAll(d, "/r"); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(d, "/r/run.json", []byte(`{"config": {}}`)); err != nil {
-		t.Fatal(err)
-	}
-	log, err := durable.OpenLog(d, "/r/metrics.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := checkpoints.OpenStore(d, "/r/checkpoints")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.MkdirAll(d, "/r"))
+	must.Do(t, durable.WriteFile(d, "/r/run.json", []byte(`{"config": {}}`)))
+	log := must.Get(durable.OpenLog(d, "/r/metrics.jsonl"))(t)
+	s := must.Get(checkpoints.OpenStore(d, "/r/checkpoints"))(t)
 	for k := int64(1); k <= 2; k++ {
-		if err := log.Append([]byte(`{"rollout/ep_rew_mean":1.5}`)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Append([]byte(`{"rollout/ep_rew_mean":1.5}`)))
 		h := header(checkpoints.Full, k)
 		h.Counters[checkpoints.MetricsOffset] = log.Offset()
 		h.Counters[checkpoints.MetricsChecksum] = int64(log.Checksum())
-		w, err := s.Create(checkpoints.StepName(k), h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := fill(w, k); err != nil {
-			t.Fatal(err)
-		}
-		c, err := w.Commit()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Publish(c, k == 1, keep); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(s.Create(checkpoints.StepName(k), h))(t)
+		must.Do(t, fill(w, k))
+		c := must.Get(w.Commit())(t)
+		must.Do(t, s.Publish(c, k == 1, keep))
 	}
 	return d
 }
@@ -100,9 +79,7 @@ func TestCheckARun(t *testing.T) {
 	} {
 		d := wholeRun(t)
 		if c.harm != nil {
-			if err := c.harm(d); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.harm(d))
 		}
 		r, err := checkpoints.CheckFS(d, "/r")
 		if r == nil {
@@ -117,16 +94,9 @@ func TestCheckARun(t *testing.T) {
 
 func TestCheckOneThing(t *testing.T) {
 	d := wholeRun(t)
-	c, err := checkpoints.OpenFS(d, "/r/checkpoints/"+checkpoints.StepName(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := checkpoints.ExportPolicy(c, d, "/policy", checkpoints.EnvsFile); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.MkdirAll(d, "/other"); err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(checkpoints.OpenFS(d, "/r/checkpoints/"+checkpoints.StepName(2)))(t)
+	must.Get(checkpoints.ExportPolicy(c, d, "/policy", checkpoints.EnvsFile))(t)
+	must.Do(t, durable.MkdirAll(d, "/other"))
 	for _, k := range []struct{ path, kind, want string }{
 		{c.Dir(), "checkpoint",
 			"ok       manifest.json: full, version 2, made by stoker test, kernels native/go, metrics_crc32c 3260889430, metrics_offset 56, steps 2, updates 6"},
@@ -147,9 +117,7 @@ func TestCheckOneThing(t *testing.T) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
-	if err := d.Set("/policy/weights.safetensors", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Set("/policy/weights.safetensors", []byte("x")))
 	for path, want := range map[string]string{"/policy": "problem  weights.safetensors: has 1 bytes, want",
 		"/policy/weights.safetensors": "problem  weights.safetensors: safetensors: file has 1 bytes"} {
 		if r, err := checkpoints.CheckFS(d, path); r == nil || err == nil || r.OK || !strings.Contains(r.String(), want) {
@@ -160,17 +128,9 @@ func TestCheckOneThing(t *testing.T) {
 
 func TestExportPolicy(t *testing.T) {
 	d := saved(t, 5)
-	c, err := checkpoints.OpenFS(d, filepath.Join(storeDir, checkpoints.StepName(5)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := checkpoints.ExportPolicy(c, d, "/policy"); err != nil {
-		t.Fatal(err)
-	}
-	p, err := checkpoints.OpenFS(d, "/policy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(checkpoints.OpenFS(d, filepath.Join(storeDir, checkpoints.StepName(5))))(t)
+	must.Get(checkpoints.ExportPolicy(c, d, "/policy"))(t)
+	p := must.Get(checkpoints.OpenFS(d, "/policy"))(t)
 	h := p.Header()
 	if h.Kind != checkpoints.Policy || len(h.Random) != 0 || h.Counters["steps"] != 5 || len(p.Files()) != 1 {
 		t.Errorf("policy is %+v with %v", h, p.Files())
@@ -199,22 +159,15 @@ func TestExportPolicy(t *testing.T) {
 // TestForeignFilesOnARealDisk: links and folders in place of files, which the disk in memory does not have.
 func TestForeignFilesOnARealDisk(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openStore(durable.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := save(s, 1, true); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openStore(durable.OS{}, dir))(t)
+	must.Do(t, save(s, 1, true))
 	at := filepath.Join(dir, checkpoints.StepName(1))
 	if k, err := expect(durable.OS{}, at); k != 1 || err != nil {
 		t.Fatalf("step %d, %v", k, err)
 	}
 	// A link is refused: its target could change after the hash was checked.
 	file := filepath.Join(at, checkpoints.EnvsFile)
-	if err := os.Rename(file, filepath.Join(dir, "moved")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(file, filepath.Join(dir, "moved")))
 	if err := os.Symlink(filepath.Join(dir, "moved"), file); err != nil {
 		t.Skip(err)
 	}

@@ -12,20 +12,16 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // saved returns a disk on which the run has been saved after each of the steps.
 func saved(t *testing.T, steps ...int64) *durabletest.Disk {
 	t.Helper()
 	d := durabletest.New()
-	s, err := openStore(d, storeDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openStore(d, storeDir))(t)
 	for _, k := range steps {
-		if err := save(s, k, k == 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, save(s, k, k == 1))
 	}
 	return d
 }
@@ -116,9 +112,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 					return nil
 				}})
 				s, err := openStore(fsys, storeDir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				err = save(s, 4, best)
 				look := func(what string, left *durabletest.Disk) {
 					at, serr := sound(left, []int64{3, 4}, bests)
@@ -172,14 +166,10 @@ func TestFullDiskAtEveryOperation(t *testing.T) {
 				return nil
 			}})
 			s, err := openStore(fsys, storeDir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			err = save(s, 4, true)
 			if !hit {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				break
 			}
 			// Where a link fails the file is written instead; every other error must be returned.
@@ -205,16 +195,10 @@ func TestFullDiskAtEveryOperation(t *testing.T) {
 func TestBytesDoNotDependOnInterruption(t *testing.T) {
 	contents := func(d *durabletest.Disk, name string) string {
 		dir := filepath.Join(storeDir, name)
-		entries, err := d.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(d.ReadDir(dir))(t)
 		var b strings.Builder
 		for _, e := range entries {
-			raw, err := durable.ReadFile(d, filepath.Join(dir, e.Name()), 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must.Get(durable.ReadFile(d, filepath.Join(dir, e.Name()), 1<<20))(t)
 			fmt.Fprintf(&b, "%s: %q\n", e.Name(), raw)
 		}
 		return b.String()
@@ -223,13 +207,9 @@ func TestBytesDoNotDependOnInterruption(t *testing.T) {
 	d := durabletest.New()
 	for _, steps := range [][]int64{{2}, {3}, {4, 5}, {6}} {
 		s, err := openStore(d, storeDir) // a new process each time
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, k := range steps {
-			if err := save(s, k, k == 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, save(s, k, k == 1))
 		}
 	}
 	if got := contents(d, checkpoints.StepName(6)); got != want {

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // files returns the small checkpoint of step 5 that is damaged below: its folder and the bytes of its files.
@@ -18,9 +19,7 @@ func files(t *testing.T, d *durabletest.Disk) (dir string, data map[string][]byt
 	t.Helper()
 	dir = filepath.Join(storeDir, checkpoints.StepName(5))
 	entries, err := d.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	data = map[string][]byte{}
 	for _, e := range entries {
 		if data[e.Name()], err = durable.ReadFile(d, filepath.Join(dir, e.Name()), 1<<20); err != nil {
@@ -54,16 +53,12 @@ func TestEveryByteFlippedIsRefused(t *testing.T) {
 			for _, mask := range []byte{0x01, 0x20, 0x80, 0xff} {
 				bad := slices.Clone(raw)
 				bad[i] ^= mask
-				if err := d.Set(path, bad); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, d.Set(path, bad))
 				refused(t, d, dir, name)
 				total++
 			}
 		}
-		if err := d.Set(path, raw); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Set(path, raw))
 	}
 	if _, err := expect(d, dir); err != nil {
 		t.Fatalf("mended again: %v", err)
@@ -73,24 +68,17 @@ func TestEveryByteFlippedIsRefused(t *testing.T) {
 	// Pointers too: no flip may lead to a checkpoint.
 	for _, p := range []checkpoints.Pointer{checkpoints.Latest} {
 		path := filepath.Join(storeDir, string(p))
-		raw, err := durable.ReadFile(d, path, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(durable.ReadFile(d, path, 1000))(t)
 		for i := range raw {
 			for bit := range 8 {
 				bad := slices.Clone(raw)
 				bad[i] ^= 1 << bit
-				if err := d.Set(path, bad); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, d.Set(path, bad))
 				if at, err := checkpoints.ReadPointer(d, storeDir, p); err == nil {
 					t.Errorf("pointer %q leads to %s", bad, at)
 				}
 			}
-			if err := d.Set(path, raw[:i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Set(path, raw[:i]))
 			if at, err := checkpoints.ReadPointer(d, storeDir, p); err == nil {
 				t.Errorf("pointer %q leads to %s", raw[:i], at)
 			}
@@ -104,38 +92,22 @@ func TestEveryCutIsRefused(t *testing.T) {
 	for name, raw := range data {
 		path := filepath.Join(dir, name)
 		for n := range raw {
-			if err := d.Set(path, raw[:n]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Set(path, raw[:n]))
 			refused(t, d, dir, name)
 		}
-		if err := d.Set(path, append(slices.Clone(raw), 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Set(path, append(slices.Clone(raw), 0)))
 		refused(t, d, dir, name)
-		if err := d.Set(path, raw); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Set(path, raw))
 		// A missing file, and an unlisted one in its place.
-		if err := d.Rename(path, path+"2"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Rename(path, path+"2"))
 		refusedSomehow(t, d, dir, "without "+name)
-		if err := d.Rename(path+"2", path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Rename(path+"2", path))
 	}
-	if err := durable.WriteFile(d, filepath.Join(dir, "extra.bin"), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(d, filepath.Join(dir, "extra.bin"), nil))
 	refused(t, d, dir, "a file too many")
-	if err := d.Remove(filepath.Join(dir, "extra.bin")); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(d.Remove(filepath.Join(dir, checkpoints.EnvsFile)),
-		d.Mkdir(filepath.Join(dir, checkpoints.EnvsFile))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Remove(filepath.Join(dir, "extra.bin")))
+	must.Do(t, errors.Join(d.Remove(filepath.Join(dir, checkpoints.EnvsFile)),
+		d.Mkdir(filepath.Join(dir, checkpoints.EnvsFile))))
 	refused(t, d, dir, "a folder for a file")
 }
 
@@ -151,12 +123,8 @@ func refusedSomehow(t *testing.T, d *durabletest.Disk, dir, what string) {
 func TestRefusalsSayWhy(t *testing.T) {
 	write := func(d *durabletest.Disk, name, text string) {
 		t.Helper()
-		if err := durable.MkdirAll(d, filepath.Dir(name)); err != nil {
-			t.Fatal(err)
-		}
-		if err := durable.WriteFile(d, name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, durable.MkdirAll(d, filepath.Dir(name)))
+		must.Do(t, durable.WriteFile(d, name, []byte(text)))
 	}
 	// resum makes MANIFEST.sha256 agree with an edited manifest.
 	edit := func(d *durabletest.Disk, old, with string) {
@@ -188,14 +156,10 @@ func TestRefusalsSayWhy(t *testing.T) {
 			write(d, "/x/MANIFEST.sha256", checkpoints.Hash([]byte("a"))+"  a\n")
 		}, "/x", true, "does not list manifest.json: not a Stoker checkpoint"},
 		{"never finished", func(d *durabletest.Disk) {
-			if err := d.Remove(step + "/MANIFEST.sha256"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Remove(step+"/MANIFEST.sha256"))
 		}, step, false, "never finished"},
 		{"temporary name", func(d *durabletest.Disk) {
-			if err := d.Rename(step, storeDir+"/.tmp-x"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Rename(step, storeDir+"/.tmp-x"))
 		}, storeDir + "/.tmp-x", false, "never finished or is being removed"},
 		{"newer format", func(d *durabletest.Disk) { edit(d, `"version": 2`, `"version": 3`) }, step, false,
 			"made by a newer Stoker (format 3); this one reads format 2: use a newer release"},
@@ -237,15 +201,11 @@ func TestDamageWhileOpen(t *testing.T) {
 	d := saved(t, 5)
 	dir, data := files(t, d)
 	c, err := checkpoints.OpenFS(d, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, raw := range data {
 		bad := slices.Clone(raw)
 		bad[len(bad)-5] ^= 1
-		if err := d.Set(filepath.Join(dir, name), bad); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Set(filepath.Join(dir, name), bad))
 	}
 	for name := range c.Files() {
 		if _, err := c.Read(name); err == nil || !strings.Contains(err.Error(), name) {
@@ -276,10 +236,7 @@ func TestDamageWhileOpen(t *testing.T) {
 
 func TestWriterRefuses(t *testing.T) {
 	d := saved(t, 5)
-	s, err := openStore(d, storeDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openStore(d, storeDir))(t)
 	good := header(checkpoints.Full, 6)
 	for _, c := range []struct {
 		name string

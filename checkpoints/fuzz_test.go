@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // small writes a small checkpoint to a disk in memory and returns the disk, the folder and the manifest's text.
@@ -20,26 +21,18 @@ func small(tb testing.TB) (*durabletest.Disk, string, []byte) {
 	w, err := Create(d, "/c", Header{Kind: Full, CreatedBy: "t", Kernels: "k",
 		Config: json.RawMessage(`{"a":[1,2.50,"<"]}`), Counters: map[string]int64{"steps": 3},
 		Random: map[string][]byte{"x": {1}}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Tensors(WeightsFile, nil, safetensors.Of("w", []float32{1, 2}, 2)); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
+	must.Do(tb, w.Tensors(WeightsFile, nil, safetensors.Of("w", []float32{1, 2}, 2)))
 	err = w.Replay("r", Replay{RowBytes: 2, Total: 9, Capacity: 5, SegmentRows: 3,
 		Append: func(dst []byte, first int64, n int) ([]byte, error) {
 			return append(dst, make([]byte, 2*n)...), nil
 		}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	if _, err := w.Commit(); err != nil {
 		tb.Fatal(err)
 	}
 	text, err := durable.ReadFile(d, "/c/"+ManifestFile, 1<<20)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	return d, "/c", text
 }
 
@@ -74,12 +67,10 @@ func FuzzSums(f *testing.F) {
 func FuzzSegment(f *testing.F) {
 	s := segment{first: 4, rows: 2}
 	var b bytes.Buffer
-	if err := s.write(&b, Replay{RowBytes: 3, Append: func(dst []byte, _ int64, n int) ([]byte,
+	must.Do(f, s.write(&b, Replay{RowBytes: 3, Append: func(dst []byte, _ int64, n int) ([]byte,
 		error) {
 		return append(dst, "abcdef"[:3*n]...), nil
-	}}); err != nil {
-		f.Fatal(err)
-	}
+	}}))
 	f.Add(b.Bytes(), 3, int64(4), int64(2))
 	f.Fuzz(func(t *testing.T, b []byte, rowBytes int, first, rows int64) {
 		info := ReplayInfo{RowBytes: rowBytes, Total: first + rows, Capacity: rows, SegmentRows: max(1, rows)}
@@ -98,18 +89,12 @@ func FuzzSegment(f *testing.F) {
 // FuzzOpen puts any manifest and any file into a checkpoint whose MANIFEST.sha256 agrees with them.
 func FuzzOpen(f *testing.F) {
 	disk, dir, text := small(f)
-	weights, err := durable.ReadFile(disk, filepath.Join(dir, WeightsFile), 1<<20)
-	if err != nil {
-		f.Fatal(err)
-	}
+	weights := must.Get(durable.ReadFile(disk, filepath.Join(dir, WeightsFile), 1<<20))(f)
 	f.Add(text, weights)
 	f.Add(bytes.Replace(text, []byte(`"segment_rows": 3`), []byte(`"segment_rows": 9223372036854775807`), 1), weights)
 	f.Fuzz(func(t *testing.T, manifest, weights []byte) {
 		d := disk.Clone()
-		sums, err := durable.ReadFile(d, filepath.Join(dir, SumsFile), 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sums := must.Get(durable.ReadFile(d, filepath.Join(dir, SumsFile), 1<<20))(t)
 		lines := strings.Split(string(sums), "\n")
 		for i, line := range lines {
 			switch {
@@ -119,13 +104,11 @@ func FuzzOpen(f *testing.F) {
 				lines[i] = hashOf(weights) + "  " + WeightsFile
 			}
 		}
-		if err := errors.Join(
+		must.Do(t, errors.Join(
 			d.Set(filepath.Join(dir, ManifestFile), manifest),
 			d.Set(filepath.Join(dir, WeightsFile), weights),
 			d.Set(filepath.Join(dir, SumsFile), []byte(strings.Join(lines, "\n"))),
-		); err != nil {
-			t.Fatal(err)
-		}
+		))
 		r, err := CheckFS(d, dir)
 		if r == nil || (err == nil) != r.OK {
 			t.Fatalf("%v with the report\n%v", err, r)

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // TestSegmentsCoverTheRows tries every small replay: the files hold the last min(total, capacity) rows in order,
@@ -48,13 +49,9 @@ func TestSegmentsCoverTheRows(t *testing.T) {
 func saveRows(t *testing.T, s *Store, total int64, written *[]int64) *Checkpoint {
 	t.Helper()
 	w, err := s.Create(StepName(total), Header{Kind: Full, Config: []byte("{}")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer w.Abort()
-	if err := w.Tensors(WeightsFile, nil, safetensors.Of("w", []float32{1}, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Tensors(WeightsFile, nil, safetensors.Of("w", []float32{1}, 1)))
 	err = w.Replay("r", Replay{RowBytes: 8, Total: total, Capacity: 30, SegmentRows: 10,
 		Append: func(dst []byte, first int64, n int) ([]byte, error) {
 			for i := first; i < first+int64(n); i++ {
@@ -63,13 +60,9 @@ func saveRows(t *testing.T, s *Store, total int64, written *[]int64) *Checkpoint
 			}
 			return dst, nil
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := w.Commit()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return c
 }
 
@@ -82,9 +75,7 @@ func rowsOf(t *testing.T, c *Checkpoint) (out []int64) {
 		out = append(out, i)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return out
 }
 
@@ -99,9 +90,7 @@ func numbers(from, to int64) (out []int64) {
 func TestOnlyNewRowsAreWritten(t *testing.T) {
 	dir := t.TempDir()
 	s, err := OpenStore(durable.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var written []int64
 	first := saveRows(t, s, 25, &written)
 	if !slices.Equal(written, numbers(0, 25)) {
@@ -128,13 +117,9 @@ func TestOnlyNewRowsAreWritten(t *testing.T) {
 		t.Error("a segment that is too old was carried along")
 	}
 	// Removing the older checkpoint leaves the newer one's rows.
-	if err := durable.Retire(durable.OS{}, second.Dir()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.Retire(durable.OS{}, second.Dir()))
 	again, err := Open(third.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := rowsOf(t, again); !slices.Equal(got, numbers(15, 45)) {
 		t.Errorf("rows %v", got)
 	}
@@ -154,26 +139,20 @@ func TestOnlyNewRowsAreWritten(t *testing.T) {
 	// A base whose file was cut, or whose rows have another length, is not linked from.
 	last := saveRows(t, s, 47, &written)
 	cut := filepath.Join(last.Dir(), "r.seg-000000000030-10.bin")
-	if err := os.Truncate(cut, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(cut, 100))
 	written = nil
 	if got := rowsOf(t, saveRows(t, s, 48, &written)); !slices.Equal(got, numbers(18, 48)) ||
 		!slices.Contains(written, 30) || slices.Contains(written, 20) {
 		t.Errorf("base cut: wrote %v, holds %v", written, got)
 	}
 	w, err := s.Create(StepName(49), Header{Kind: Full, Config: []byte("{}")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = errors.Join(w.Tensors(WeightsFile, nil),
 		w.Replay("r", Replay{RowBytes: 2, Total: 48, Capacity: 30, SegmentRows: 10,
 			Append: func(dst []byte, _ int64, n int) ([]byte, error) {
 				return append(dst, make([]byte, 2*n)...), nil
 			}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := w.Commit(); err != nil {
 		t.Errorf("rows of another length: %v", err)
 	}
@@ -194,18 +173,12 @@ func TestReplayRefuses(t *testing.T) {
 		{RowBytes: 1, Total: 1, Capacity: 1, SegmentRows: -1, Append: none},
 		{RowBytes: 1 << 30, Total: 1 << 62, Capacity: 1 << 62, Append: none},
 	} {
-		w, err := Create(durabletest.New(), "/c", Header{Kind: Full, Config: []byte("{}")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(Create(durabletest.New(), "/c", Header{Kind: Full, Config: []byte("{}")}))(t)
 		if err := w.Replay("r", r); err == nil || !strings.Contains(err.Error(), "replay r: {RowBytes:") {
 			t.Errorf("%d rows of %d bytes, capacity %d: %v", r.Total, r.RowBytes, r.Capacity, err)
 		}
 	}
-	w, err := Create(durabletest.New(), "/c", Header{Kind: Full, Config: []byte("{}")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(Create(durabletest.New(), "/c", Header{Kind: Full, Config: []byte("{}")}))(t)
 	empty := Replay{RowBytes: 1, Capacity: 1, Append: none}
 	if err := errors.Join(w.Replay("r", empty), w.Replay("r", empty)); err == nil ||
 		!strings.Contains(err.Error(), "was written already") {
@@ -220,9 +193,7 @@ func TestSegmentRefuses(t *testing.T) {
 	err := seg.write(&b, Replay{RowBytes: 4, Append: func(dst []byte, first int64, n int) ([]byte, error) {
 		return append(dst, strings.Repeat("abcd", n)...), nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	sound := b.String()
 	if int64(len(sound)) != seg.bytes(4) {
 		t.Errorf("%d bytes, want %d", len(sound), seg.bytes(4))
@@ -230,9 +201,7 @@ func TestSegmentRefuses(t *testing.T) {
 	read := func(text string) error {
 		return seg.read(strings.NewReader(text), 4, func(int64, []byte) error { return nil })
 	}
-	if err := read(sound); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, read(sound))
 	for n := range sound {
 		if err := read(sound[:n]); err == nil || !strings.Contains(err.Error(), "cut short") {
 			t.Errorf("%d bytes of %d: %v", n, len(sound), err)

@@ -11,14 +11,12 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func stepsIn(t *testing.T, s *checkpoints.Store) (out []int64) {
 	t.Helper()
-	names, err := s.List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(s.List())(t)
 	for i := range int64(1000) {
 		if slices.Contains(names, checkpoints.StepName(i)) {
 			out = append(out, i)
@@ -44,25 +42,12 @@ func TestPruning(t *testing.T) {
 		{9, 1, []int64{1, 2, 3, 4, 5, 6}},
 	} {
 		d := durabletest.New()
-		s, err := openStore(d, storeDir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(openStore(d, storeDir))(t)
 		for k := int64(1); k <= 6; k++ {
-			w, err := s.Create(checkpoints.StepName(k), header(checkpoints.Full, k))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := fill(w, k); err != nil {
-				t.Fatal(err)
-			}
-			ck, err := w.Commit()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Publish(ck, k == c.best, c.keep); err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(s.Create(checkpoints.StepName(k), header(checkpoints.Full, k)))(t)
+			must.Do(t, fill(w, k))
+			ck := must.Get(w.Commit())(t)
+			must.Do(t, s.Publish(ck, k == c.best, c.keep))
 		}
 		if got := stepsIn(t, s); !slices.Equal(got, c.want) {
 			t.Errorf("keep %d, best %d: %v are left, want %v", c.keep, c.best, got, c.want)
@@ -79,35 +64,23 @@ func TestPruning(t *testing.T) {
 func TestResumingEarlier(t *testing.T) {
 	d := saved(t, 1, 2, 3, 6)
 	s, err := openStore(d, storeDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetPointer(checkpoints.Latest, checkpoints.StepName(3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, s.SetPointer(checkpoints.Latest, checkpoints.StepName(3)))
 	if s, err = openStore(d, storeDir); err != nil {
 		t.Fatal(err)
 	}
-	if err := save(s, 4, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, save(s, 4, false))
 	if got, want := stepsIn(t, s), []int64{1, 3, 4}; !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 	// A checkpoint of the same name that a crash left unpublished, with other content, is replaced.
 	w, err := s.Create(checkpoints.StepName(5), header(checkpoints.Full, 99))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := fill(w, 5); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, fill(w, 5))
 	if _, err := w.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := save(s, 5, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, save(s, 5, false))
 	if k, err := expect(d, filepath.Join(storeDir, checkpoints.StepName(5))); k != 5 || err != nil {
 		t.Errorf("step %d, %v", k, err)
 	}
@@ -119,10 +92,7 @@ func TestPointers(t *testing.T) {
 	if err != nil || at != filepath.Join(storeDir, checkpoints.StepName(1)) {
 		t.Errorf("best is %s, %v", at, err)
 	}
-	s, err := openStore(d, storeDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openStore(d, storeDir))(t)
 	if err := s.SetPointer(checkpoints.Best, checkpoints.StepName(7)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("pointer to nothing: %v", err)
 	}
@@ -131,9 +101,7 @@ func TestPointers(t *testing.T) {
 	}
 	// A pointer to a replaced or missing checkpoint is an error, and not the error of a missing pointer.
 	one, two := filepath.Join(storeDir, checkpoints.StepName(1)), filepath.Join(storeDir, checkpoints.StepName(2))
-	if err := errors.Join(d.Rename(one, "/aside"), d.Rename(two, one)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(d.Rename(one, "/aside"), d.Rename(two, one)))
 	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Best); err == nil ||
 		!strings.Contains(err.Error(), "another checkpoint has that name now") {
 		t.Errorf("swapped: %v", err)
@@ -142,19 +110,13 @@ func TestPointers(t *testing.T) {
 		!strings.Contains(err.Error(), "which is not there") || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("gone: %v", err)
 	}
-	if err := d.Remove(filepath.Join(storeDir, "best")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Remove(filepath.Join(storeDir, "best")))
 	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Best); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no pointer: %v", err)
 	}
 	// A damaged pointer stops pruning: it is unknown which checkpoint it named.
-	if err := durable.WriteFile(d, filepath.Join(storeDir, "best"), []byte("step-1\n")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Create(checkpoints.StepName(3), header(checkpoints.Full, 3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(d, filepath.Join(storeDir, "best"), []byte("step-1\n")))
+	must.Get(s.Create(checkpoints.StepName(3), header(checkpoints.Full, 3)))(t)
 	if err := save(s, 3, false); err == nil || !strings.Contains(err.Error(), "best: damaged") {
 		t.Errorf("pruning with a damaged pointer: %v", err)
 	}
@@ -168,9 +130,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s means %s, %v", path, at, err)
 		}
 	}
-	if err := errors.Join(durable.MkdirAll(d, "/runs/b/checkpoints"), durable.MkdirAll(d, "/other")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(durable.MkdirAll(d, "/runs/b/checkpoints"), durable.MkdirAll(d, "/other")))
 	for path, want := range map[string]string{
 		"/runs/b": "this run has no latest checkpoint yet",
 		"/other":  "neither a checkpoint (no MANIFEST.sha256) nor a run folder (no checkpoints folder)",
@@ -192,10 +152,8 @@ func TestFind(t *testing.T) {
 func TestLeftoversAreSwept(t *testing.T) {
 	d := saved(t, 1, 2)
 	for _, dir := range []string{".tmp-step-000000000003", ".old-step-000000000001"} {
-		if err := errors.Join(durable.MkdirAll(d, filepath.Join(storeDir, dir)),
-			durable.WriteFile(d, filepath.Join(storeDir, dir, "envs.bin"), nil)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(durable.MkdirAll(d, filepath.Join(storeDir, dir)),
+			durable.WriteFile(d, filepath.Join(storeDir, dir, "envs.bin"), nil)))
 	}
 	if r, err := checkpoints.CheckFS(d, "/runs/a"); r == nil {
 		t.Fatal(err)
@@ -203,9 +161,7 @@ func TestLeftoversAreSwept(t *testing.T) {
 	if entries, err := d.ReadDir(storeDir); err != nil || len(entries) != 6 {
 		t.Errorf("reading changed the folder: %v, %v", entries, err)
 	}
-	if _, err := checkpoints.OpenStore(d, storeDir); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(checkpoints.OpenStore(d, storeDir))(t)
 	if entries, err := d.ReadDir(storeDir); err != nil || len(entries) != 4 {
 		t.Errorf("left are %v, %v", entries, err)
 	}

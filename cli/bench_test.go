@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/bench"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A peer's command runs in turn with ours; ratios come as a table and as JSON. What is wrong with a peer is said, and
@@ -63,19 +64,15 @@ func TestBenchPeer(t *testing.T) {
 // Lines that were recorded are shown beside the new ones.
 func TestBenchBeside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "past.jsonl")
-	if err := os.WriteFile(path,
-		[]byte(`{"bench":"forward","batch":1,"peer":"eager","ns_per_op":18000,"cpu":"Abacus","cores":10,"revision":"abc"}`+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path,
+		[]byte(`{"bench":"forward","batch":1,"peer":"eager","ns_per_op":18000,"cpu":"Abacus","cores":10,"revision":"abc"}`+"\n"), 0o666))
 	code, out, errs := stoker("bench", "forward", "--seconds", "0.001", "--repeat", "3", "--beside", path)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	contains(t, "the table", out, "recorded on Abacus, 10 cores; revision abc", "× 18000 (eager)", " ± ")
 	for text, want := range map[string]string{"": "no measurement in it", `{"bench":`: "line 1"} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 		if code, _, errs := stoker("bench", "forward", "--beside", path); code != exitUsage ||
 			!strings.Contains(errs, want) {
 			t.Errorf("%q: exit %d: %s", text, code, errs)

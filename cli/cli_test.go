@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Every command says what it does and has examples that it takes.
@@ -90,12 +92,8 @@ func TestExitCodes(t *testing.T) {
 	file := config(t, brief)
 	run := trained(t)
 	damaged := filepath.Join(t.TempDir(), "damaged")
-	if err := os.CopyFS(damaged, os.DirFS(run)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(damaged, "checkpoints", "latest"), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(damaged, os.DirFS(run)))
+	must.Do(t, os.WriteFile(filepath.Join(damaged, "checkpoints", "latest"), []byte("x"), 0o666))
 	for _, c := range []struct {
 		args string
 		code int
@@ -178,9 +176,7 @@ func TestPrintConfig(t *testing.T) {
 	}
 	contains(t, "printed", first, "seed: 9", "gamma: 0.5", "log_every: 10", "noise_low: 0", "workload:")
 	again := filepath.Join(t.TempDir(), "again.yaml")
-	if err := os.WriteFile(again, []byte(first), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(again, []byte(first), 0o666))
 	if _, second, errs := stoker("train", again, "--print-config"); second != first {
 		t.Errorf("printed again it is\n%s%s\nwant\n%s", second, errs, first)
 	}

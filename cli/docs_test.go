@@ -6,26 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // TestGlossary: the learner's page explains every tag that a run writes.
 func TestGlossary(t *testing.T) {
 	run := trained(t)
-	page, err := os.ReadFile("../docs/agents/maddpg.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../docs/agents/maddpg.md"))(t)
 	tags := map[string]bool{}
 	for _, name := range []string{"metrics.jsonl", "timing.jsonl"} {
-		text, err := os.ReadFile(filepath.Join(run, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(run, name)))(t)
 		for line := range strings.Lines(string(text)) {
 			var m map[string]any
-			if err := json.Unmarshal([]byte(line), &m); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &m))
 			for tag := range m {
 				tags[tag] = true
 			}

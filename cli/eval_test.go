@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A sentence comes first, in the terminal and in eval.json. The same evaluation may be made again; one with other
@@ -17,20 +18,14 @@ func TestEvaluations(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	s, err := eval.ReadSummary(filepath.Join(run, "eval"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(eval.ReadSummary(filepath.Join(run, "eval")))(t)
 	if s.Summary == "" || !strings.HasPrefix(strings.ReplaceAll(out, "\n", " "), s.Summary+". ") || s.Objective != "return" || s.SettingsDigest == "" {
 		t.Errorf("summary %q, objective %q, the output begins %.200q", s.Summary, s.Objective, out)
 	}
 	if code, _, errs := stoker("eval", run); code != exitDone {
 		t.Errorf("the same again: exit %d: %s", code, errs)
 	}
-	before, err := os.ReadFile(filepath.Join(run, "eval", eval.SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.ReadFile(filepath.Join(run, "eval", eval.SummaryFile)))(t)
 	code, _, errs = stoker("eval", run, "--seeds", "1-4")
 	contains(t, "another number of seeds", errs, "eval.seeds: 1-3 there, 1-4 now", "--out DIR", "--force")
 	after, err := os.ReadFile(filepath.Join(run, "eval", eval.SummaryFile))

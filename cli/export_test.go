@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/eval/export"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A run is exported after its evaluation, or by force; the bytes depend neither on when that happens nor on where the
@@ -39,17 +40,12 @@ func TestExport(t *testing.T) {
 	}
 	// The same run in another folder.
 	moved := filepath.Join(t.TempDir(), "elsewhere", "a")
-	if err := os.CopyFS(moved, os.DirFS(run)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(moved, os.DirFS(run)))
 	elsewhere := t.TempDir()
 	if code, _, errs := stoker("export", moved, "--out", elsewhere); code != exitDone {
 		t.Fatal(errs)
 	}
-	first, err := os.ReadFile(filepath.Join(out, "a.stoker"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(os.ReadFile(filepath.Join(out, "a.stoker")))(t)
 	second, err := os.ReadFile(filepath.Join(elsewhere, "a.stoker"))
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("%v: the run elsewhere has other bytes", err)
@@ -68,9 +64,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("check: exit %d: %s", code, errs)
 	}
 	// An evaluation that does not say which checkpoint it played is none.
-	if err := os.WriteFile(filepath.Join(run, "eval", "eval.json"), []byte(`{"policies": []}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(run, "eval", "eval.json"), []byte(`{"policies": []}`), 0o666))
 	code, _, errs = stoker("export", run, "--out", out)
 	contains(t, "an older evaluation", errs, "older version", "--force")
 	if code != exitUsage {
@@ -78,9 +72,7 @@ func TestExport(t *testing.T) {
 	}
 	first[len(first)-1] ^= 1
 	damaged := filepath.Join(out, "damaged.stoker")
-	if err := os.WriteFile(damaged, first, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(damaged, first, 0o666))
 	if code, _, errs := stoker("check", damaged); code != exitFailed || !strings.Contains(errs, "damaged") {
 		t.Errorf("a damaged bundle: exit %d: %s", code, errs)
 	}

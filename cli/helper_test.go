@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // mainVar tells a copy of this test program to be stoker.
@@ -47,9 +49,7 @@ func config(t *testing.T, more string) string {
 env: {id: stoker/LQR-v1, steps: 5}
 agent: {name: maddpg, mix: single, hidden: [4], batch: 4, replay: 300, random_steps: 4, learning_starts: 4}
 ` + more
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -88,9 +89,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("eval is %v", summary)
 	}
 	// A damaged thing is reported as JSON too, and fails.
-	if err := os.WriteFile(filepath.Join(run, "checkpoints", "best"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(run, "checkpoints", "best"), nil, 0o666))
 	code, out, _ := stoker("check", run, "--json")
 	if report := decode[checkpoints.Report](t, out); code != exitFailed || report.OK {
 		t.Errorf("a damaged run: exit %d, %+v", code, report)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A library is written from an environment's id, summed up, and not replaced unasked; what is wrong is said.
@@ -19,10 +20,7 @@ func TestLibrary(t *testing.T) {
 	if code, out, errs := make(); code != exitDone || !strings.Contains(out, "cheapest feasible") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
-	was, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := must.Get(os.ReadFile(path))(t)
 	if code, _, errs := make(); code != exitUsage || !strings.Contains(errs, "exists") {
 		t.Errorf("writing twice: exit %d: %s", code, errs)
 	}

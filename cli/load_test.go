@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // sizingConfig is a sizing experiment of a few steps at a load that is served.
@@ -20,9 +21,7 @@ agent: {name: maddpg, mix: mean, hidden: [4], batch: 4, replay: 300, random_step
 train: {steps: 24, envs: 2, log_every: 12, evaluate: {every: 0}}
 eval: {seeds: 1-2, resamples: 100, metrics: [price, violated], baselines: [fixed, oracle]}
 `
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -35,10 +34,7 @@ func TestLoadsAreSaid(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	run := filepath.Join(runs, "a")
-	manifest, err := os.ReadFile(filepath.Join(run, "run.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must.Get(os.ReadFile(filepath.Join(run, "run.json")))(t)
 	contains(t, "run.json", string(manifest), `"load": {`, `"mean": 0.58255`, `"key": "workload.factor"`)
 
 	type evaluation struct {
@@ -62,10 +58,7 @@ func TestLoadsAreSaid(t *testing.T) {
 		"workload.factor at most 1.75, now 8", "a learned on 0.583 requests/s",
 		"workload.factor=0.244 gives the load trained on"}
 	contains(t, "evaluation", strings.Join(strings.Fields(out), " "), want...)
-	page, err := os.ReadFile(filepath.Join(runs, "heavy", "report.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(runs, "heavy", "report.html")))(t)
 	contains(t, "report.html", string(page), want...)
 
 	code, out, _ = stoker("eval", run, "fixed", "--set", "workload.factor=1", "--set", "workload.mean=2", "--json", "--out",
@@ -94,9 +87,7 @@ func TestTrace(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "invocations_per_function_md.anon.d01.csv")
 	text := "HashOwner,HashApp,HashFunction,Trigger,1,2,3\no,a,f,http,4,0,1\no,a,g,timer,0,0,7\n"
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 	type report struct {
 		Requests uint64   `json:"requests"`
 		Missing  []string `json:"missing"`
@@ -128,9 +119,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%v: exit %d, %s; want %s", a, code, errs, want)
 		}
 	}
-	if err := os.WriteFile(file, []byte(text+"o,a,h,http,1,x,2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text+"o,a,h,http,1,x,2\n"), 0o666))
 	if code, _, errs := stoker("trace", dir); code != exitUsage || !strings.Contains(errs, file+":4: column 6 (2)") {
 		t.Errorf("exit %d: %s, want the file, line and column of the wrong count", code, errs)
 	}

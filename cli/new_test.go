@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // What stoker new writes trains as it is, and a file that is there stays.
@@ -22,13 +24,9 @@ func TestNewTrains(t *testing.T) {
 		}
 		contains(t, problem, out, "trained 64 steps")
 		text, err := os.ReadFile(path + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		contains(t, problem, string(text), "<-", "name: my-"+problem, "baselines: [")
-		if err := os.WriteFile(path+".yaml", []byte("mine"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path+".yaml", []byte("mine"), 0o666))
 		code, _, errs = stoker("new", problem, path+".yaml")
 		if text, err = os.ReadFile(path + ".yaml"); err != nil || code != exitUsage || string(text) != "mine" {
 			t.Errorf("%s: exit %d, file %q (%v): %s", problem, code, text, err, errs)
@@ -42,9 +40,7 @@ func TestNewTakesInMeasurements(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name, text string) string {
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(p, []byte(text), 0o666))
 		return p
 	}
 	const laws = "env:\n  laws:\n    - {function: a, work: 0.1, parallel: 1, idle: 30}\n" +
@@ -60,9 +56,7 @@ func TestNewTakesInMeasurements(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
 	text, err := os.ReadFile(shop + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	contains(t, "shop.yaml", string(text), `nodes: [{name: "a"}, {name: "b"}]`, `edges: [{from: "a", to: "b"}]`,
 		"{function: a, work: 0.1, parallel: 1, overhead: 0, crowding: 0, cv: 0, idle: 30}", `functions: {names: ["a"]}`,
 		"factor: 1 ")
@@ -128,19 +122,14 @@ env:
 agent: ppo
 train: {steps: 8, envs: 1, evaluate: {every: 0}}
 `
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	runs := t.TempDir()
 	code, _, errs := stoker("train", path, "--runs", runs, "--name", "two")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	contains(t, "errors", errs, "note: spss, a baseline of stoker/Pricing-v1, is left out")
-	resolved, err := os.ReadFile(filepath.Join(runs, "two", "config.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved := must.Get(os.ReadFile(filepath.Join(runs, "two", "config.yaml")))(t)
 	contains(t, "baselines", string(resolved), "baselines:\n  - name: random")
 
 	// So it is for the arms of a sweep, whose folder can then be evaluated.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/search"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // From a library to a run that learns from it alone, to serving: the commands of the page, and what each leaves.
@@ -19,9 +20,7 @@ workload: {kind: closed-loop}
 agent: {name: maddpg, hidden: [4], keys: 2, batch: 4, replay: 1000}
 train: {steps: 10, evaluate: {every: 0}}
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	for _, a := range [][]string{
 		{"library", file, "--rows", "60", "--clip", "0.3,0.8", "--out", rows},
 		{"train", file, "--library", rows, "--runs", runs, "--name", "off"},

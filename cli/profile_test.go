@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const measuredRuns = `function,memory,ms
@@ -18,9 +20,7 @@ thumb,2048,510
 func TestProfileFit(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "runs.csv")
-	if err := os.WriteFile(file, []byte(measuredRuns), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(measuredRuns), 0o666))
 	code, out, errs := stoker("profile", "fit", file, "--out", filepath.Join(dir, "out"))
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
@@ -58,10 +58,7 @@ func TestProfileFitLaws(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	contains(t, "laws", text, "left out", "cv is not told", "env:\n  laws:\n    - {function: resize, work: ", "wrote ")
-	laws, err := os.ReadFile(filepath.Join(out, "laws.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	laws := must.Get(os.ReadFile(filepath.Join(out, "laws.yaml")))(t)
 	contains(t, "laws.yaml", text, string(laws))
 	code, text, errs = stoker("profile", "fit", windows, "--json")
 	var r struct{ Functions []struct{ Function string } }
@@ -69,9 +66,7 @@ func TestProfileFitLaws(t *testing.T) {
 		t.Errorf("exit %d, JSON %v: %s%s", code, err, text, errs)
 	}
 	wrong := filepath.Join(t.TempDir(), "wrong.csv")
-	if err := os.WriteFile(wrong, []byte("function,cpu,inside,ms\nf,1000,1,10\nf,1000,1,fast\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(wrong, []byte("function,cpu,inside,ms\nf,1000,1,10\nf,1000,1,fast\n"), 0o666))
 	for want, args := range map[string][]string{
 		"--few is for runs over memory sizes, and": {windows, "--few", "3"},
 		`wrong.csv: line 3: column 4: "fast"`:      {wrong},
@@ -89,9 +84,7 @@ func TestProfileCheck(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name, text string) string {
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(p, []byte(text), 0o666))
 		return p
 	}
 	machine := path("machine.asl.json", `{"StartAt": "resize", "States": {

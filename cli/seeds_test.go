@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -40,10 +41,7 @@ func TestSeeds(t *testing.T) {
 
 // A seed that fails, here as its run appears meanwhile, leaves the others alone, and is in report and exit code.
 func TestSeedFails(t *testing.T) {
-	x, err := configs.Load(config(t, brief), nil, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Load(config(t, brief), nil, catalog.Default()))(t)
 	runs := t.TempDir()
 	var out, errs output
 	c := &call{Program: Default(), ctx: t.Context(), Writer: &out, errs: &errs}
@@ -53,9 +51,7 @@ func TestSeedFails(t *testing.T) {
 		y.Seed = seed
 		list = append(list, train.Planned{Experiment: &y, Options: train.Options{RunsDir: runs}})
 	}
-	if err := os.Mkdir(filepath.Join(runs, "small-s1"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(runs, "small-s1"), 0o777))
 	value, err := trainSeeds(c, list, 2)
 	if err == nil || !strings.Contains(err.Error(), "1 of 3 seeds failed:\nseed 1: run ") {
 		t.Errorf("error: %v", err)
@@ -75,9 +71,7 @@ func TestSeedsStopped(t *testing.T) {
 	c, errs := process(dir, "train", config(t, endless), "--seeds", "1-3", "--jobs", "2")
 	start(t, c, errs, "small-s1: 0%") // both are under way
 	await(t, errs, "small-s2: 0%")
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Process.Signal(os.Interrupt))
 	if code := wait(t, c); code != exitInterrupted {
 		t.Errorf("exit %d, want %d: %s", code, exitInterrupted, errs)
 	}
@@ -116,9 +110,7 @@ func TestBoard(t *testing.T) {
 	list := []train.Planned{{Options: train.Options{Name: "a-s1"}}, {Options: train.Options{Name: "a-s2"}}}
 	b := newBoard(&out, true, list)
 	for _, s := range []string{"  5%  10/200 steps", "\n", "50%  100/200 steps\nrest"} {
-		if _, err := b.of(1).Write([]byte(s)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.of(1).Write([]byte(s)))(t)
 	}
 	b.finish()
 	if got, want := out.String(), "\x1b[2A\r\x1b[Ka-s1  waiting\n\r\x1b[Ka-s2  50%  100/200 steps\n"; !strings.HasSuffix(got, want) {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
 
@@ -21,9 +22,7 @@ import (
 func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, done chan int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "faasconf.stoker")
-	if err := os.WriteFile(path, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600))
 	out, errs, done = &shared{}, &shared{}, make(chan int, 1)
 	root := newRoot(Default())
 	root.SetOut(out)
@@ -46,22 +45,16 @@ func TestServe(t *testing.T) {
 	out, errs, url, done := startServer(t)
 	contains(t, "start", out.String(), "model  sizing  ppo for stoker/Sizing-v3  sha256:", "gRPC   127.0.0.1:")
 	res, err := http.Get(url + "/models/sizing/ready")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Errorf("ready: %s", res.Status)
 	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	if !errs.wait("loading all bundles again", done) {
 		t.Fatalf("SIGHUP ends it: %s", errs.String())
 	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
 	if code := <-done; code != exitDone {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
@@ -71,21 +64,14 @@ func TestServe(t *testing.T) {
 // A request whose body never comes is still under way when the grace time has run out: the exit code is 143.
 func TestServeGrace(t *testing.T) {
 	out, errs, url, done := startServer(t, "--grace", "50ms", "--read-timeout", "1h")
-	c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/v2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/v2")))(t)
 	defer c.Close()
 	const head = "POST /v2/models/sizing/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
-	if _, err := io.WriteString(c, head); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, head))(t)
 	if _, err := c.Read(make([]byte, 64)); err != nil { // it asks for the body: the request is under way
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
 	if code := <-done; code != exitTerminated {
 		t.Errorf("exit %d, want %d: %s%s", code, exitTerminated, out.String(), errs.String())
 	}
@@ -139,9 +125,7 @@ func (s *shared) wait(word string, ended chan int) bool {
 // Wrong arguments say what would be right.
 func TestServeRefuses(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "faasconf.stoker")
-	if err := os.WriteFile(good, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(good, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600))
 	for _, c := range []struct {
 		args string
 		code int
@@ -174,10 +158,7 @@ func TestDeployed(t *testing.T) {
 	for file, flag := range map[string]*regexp.Regexp{
 		"Dockerfile": regexp.MustCompile(`"(--[a-z-]+)"`), "kserve.yaml": regexp.MustCompile(`- (--[a-z-]+)=`),
 	} {
-		text, err := os.ReadFile(filepath.Join("..", "deploy", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("..", "deploy", file)))(t)
 		found := flag.FindAllStringSubmatch(string(text), -1)
 		if len(found) < 4 {
 			t.Errorf("%s names %v, want the flags of a server", file, found)

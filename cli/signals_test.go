@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // endless is a run that only a signal ends.
@@ -30,9 +32,7 @@ func TestSignalsSave(t *testing.T) {
 		}
 		c, errs := process(dir, args...)
 		start(t, c, errs, "steps/s") // it is under way
-		if err := c.Process.Signal(s.signal); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Process.Signal(s.signal))
 		// As timeout(1) does, which signals the process and then its group; the process may have ended by then.
 		if err := c.Process.Signal(s.signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Fatal(err)
@@ -70,15 +70,11 @@ func TestSecondSignal(t *testing.T) {
 			_ = c.Wait() // the exit code says what was wrong
 			ended <- c.ProcessState.ExitCode()
 		}()
-		if err := c.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Process.Signal(os.Interrupt))
 		if !errs.wait("saving, then stopping; Ctrl-C once more ends it at once", ended) {
 			continue
 		}
-		if err := c.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Process.Signal(os.Interrupt))
 		if code := <-ended; code != exitFailed {
 			t.Errorf("exit %d, want %d: %s", code, exitFailed, errs)
 		}
@@ -98,9 +94,7 @@ func saved(run string) bool {
 // start starts a process and waits until its standard error says a word.
 func start(t *testing.T, c *exec.Cmd, errs *output, word string) {
 	t.Helper()
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	t.Cleanup(func() { _ = c.Process.Kill() }) // where the test has failed before
 	await(t, errs, word)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The suites are listed; what is wrong with a call is named and costs nothing.
@@ -22,9 +23,7 @@ func TestSuites(t *testing.T) {
 		t.Errorf("suites are %v", list)
 	}
 	full := t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o666))
 	for want, a := range map[string][]string{
 		`no suite "hop"; did you mean "hops"?`: {"suite", "hop"},
 		"no suite is named":                    {"suite", "--quick"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/leaderboard"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -86,9 +87,7 @@ func TestSweepKilled(t *testing.T) {
 	}
 	c, said := process(dir, append(a, "--runs", "runs")...)
 	start(t, c, said, "-s1: finished") // the next run is under way
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Process.Kill())
 	_ = c.Wait() // killed
 	killed := filepath.Join(dir, "runs", "small-actor_rate")
 	code, out, errs := stoker("resume", killed)
@@ -116,9 +115,7 @@ func TestSweepStopped(t *testing.T) {
 	c, errs := process(dir, "sweep", config(t, endless), "--grid", "agent.actor_rate=1e-4,1e-3", "--jobs", "1",
 		"--name", "x")
 	start(t, c, errs, "0/2 runs")
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Process.Signal(os.Interrupt))
 	if code := wait(t, c); code != exitInterrupted {
 		t.Errorf("exit %d, want %d: %s", code, exitInterrupted, errs)
 	}
@@ -136,9 +133,7 @@ func TestSweepStopped(t *testing.T) {
 func TestSweepRefused(t *testing.T) {
 	file, run := config(t, brief), trained(t)
 	law := filepath.Join(t.TempDir(), "law.yaml")
-	if err := os.WriteFile(law, []byte("grid:\n  agent.actor_rate: [1e-4]\nsedes: 1\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(law, []byte("grid:\n  agent.actor_rate: [1e-4]\nsedes: 1\n"), 0o666))
 	for _, c := range []struct {
 		args []string
 		want string
@@ -172,9 +167,7 @@ func TestSweepFile(t *testing.T) {
 	text := "config: " + config(t, brief) +
 		"\nname: mine\ngrid:\n  agent.hidden: [[4], [4, 4]]\nrandom:\n  agent.tau: log(0.01,0.1)\n" +
 		"trials: 2\nseeds: 1-4\nset: {train.steps: 20}\n"
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 	code, out, errs := stoker("sweep", "--file", file, "--seeds", "5", "--trials", "3", "--dry-run", "--json")
 	got := decode[struct {
 		Dir         string
@@ -192,9 +185,7 @@ func TestSweepBoard(t *testing.T) {
 	b.whole = " 10%  0/3 runs"
 	a, c := sweep.Run{Folder: "a-s1"}, sweep.Run{Folder: "c-s1"}
 	for _, r := range []sweep.Run{a, c} {
-		if _, err := b.of(r).Write([]byte("50%  20/40 steps\n")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.of(r).Write([]byte("50%  20/40 steps\n")))(t)
 	}
 	b.draw()
 	a.Status, a.Error = sweep.Failed, "no memory\nat all"

@@ -20,8 +20,8 @@ func trainInTorch(x *configs.Experiment) error {
 		return runInTorch(x.Engine)
 	}
 	on, err := train.Choose(x, train.GPUs(), []string{engines.Native, engines.Torch})
-	if err != nil || on.Engine == engines.Native || ownModule() != "" { // what is wrong is said where it is needed
-		return nil
+	if err != nil || on.Engine == engines.Native || ownModule() != "" {
+		return nil //nolint:nilerr // what is wrong is said where it is needed
 	}
 	if _, err := libtorch.FindBinary(); err != nil {
 		return nil //nolint:nilerr // see above

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func TestWhatif(t *testing.T) {
@@ -15,9 +17,7 @@ func TestWhatif(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	file := filepath.Join(dir, "app.yaml")
-	if err := os.WriteFile(file, []byte(out), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(out), 0o666))
 	// What was written is the application.
 	for _, args := range [][]string{{"--latency", "40", "--accuracy", "1"}, {}} {
 		_, named, _ := stoker(append([]string{"whatif", "app4"}, args...)...)
@@ -39,9 +39,7 @@ func TestWhatif(t *testing.T) {
 			Functions []struct{ USD float64 }
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(out), &r))
 	var sum float64
 	for _, f := range r.Plans[0].Functions {
 		sum += f.USD
@@ -73,9 +71,7 @@ func TestWhatifMeasured(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(out), &r))
 		m := r.Plans[0].Measured
 		if m.Requests < 5000 || !(m.Mean.Lo < m.Mean.Value && m.Mean.Value < m.Mean.Hi) {
 			t.Errorf("%+v, want some 10,000 requests and an interval", r)
@@ -97,10 +93,8 @@ func TestWhatifMeasured(t *testing.T) {
 func TestWhatifWrong(t *testing.T) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "app.yaml")
-	if err := os.WriteFile(wrong, []byte("name: a\nworkflow: {nodes: [{name: f}]}\nfunctions:\n  - name: f\n    memory: {sizes: [0]}\n"+
-		"    variants: [{law: {form: exponential, a: 1}}]\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(wrong, []byte("name: a\nworkflow: {nodes: [{name: f}]}\nfunctions:\n  - name: f\n    memory: {sizes: [0]}\n"+
+		"    variants: [{law: {form: exponential, a: 1}}]\n"), 0o666))
 	for _, c := range []struct {
 		code int
 		want string
@@ -137,9 +131,7 @@ func TestWhatifMachine(t *testing.T) {
 	dir := t.TempDir()
 	file, runs := filepath.Join(dir, "resize.asl.json"), filepath.Join(dir, "runs.csv")
 	for name, text := range map[string]string{file: stateMachine, runs: strings.ReplaceAll(measuredRuns, "thumb", "resize")} {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	code, out, errs := stoker("whatif", file, "--profiles", runs, "--percent", "--latency", "4", "--json")
 	if code != exitDone {
@@ -151,9 +143,7 @@ func TestWhatifMachine(t *testing.T) {
 			Split   struct{ Orchestration float64 } `json:"usd_split"`
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(out), &r))
 	// 1.25 runs of Resize and of its choice, one of Rest: 3.5 transitions of 25 USD a million.
 	if p := r.Plans[0]; p.Split.Orchestration < 87.49 || p.Split.Orchestration > 87.51 || p.Seconds < 2 || p.Seconds > 4 {
 		t.Errorf("%+v, want 87.5 USD of transitions and 2 to 4 s", p)
@@ -177,9 +167,7 @@ func TestWhatifJob(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs.json")
 	text := `{"dags": [{"query": 1, "size": "1g", "edges": [[0, 1]], "stages": [
 		{"tasks": 10, "fresh_ms": {"2": 3000, "10": 5000}, "rest_wave_ms": {"2": 1000}}, {"tasks": 1, "fresh_ms": {"2": 500}}]}]}`
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 	code, out, errs := stoker("whatif", file, "--job", "tpch-1-1g", "--latency", "6", "--executor-mb", "512")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func TestZoo(t *testing.T) {
@@ -45,10 +46,7 @@ func TestZooEverywhere(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("eval: exit %d: %s", code, errs)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, eval.SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, eval.SummaryFile)))(t)
 	if s := decode[eval.Summary](t, string(text)); s.Policies[0].Name != zoo.Names()[0] ||
 		s.Policies[0].Sources[0] != at {
 		t.Errorf("%+v, want the policy under its own name, from %s", s.Policies, at)
@@ -86,10 +84,7 @@ func TestZooCard(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	c := decode[zoo.Card](t, out)
-	ck, err := checkpoints.Open(filepath.Join(to, "small", zoo.PolicyDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ck := must.Get(checkpoints.Open(filepath.Join(to, "small", zoo.PolicyDir)))(t)
 	if err := c.Check(ck); err != nil {
 		t.Error(err)
 	}
@@ -127,18 +122,14 @@ func TestZooCardNames(t *testing.T) {
 	// What the command was is the test's own here.
 	summary := filepath.Join(second, "eval", eval.SummaryFile)
 	text, err := os.ReadFile(summary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := decode[map[string]any](t, string(text))
 	s["command"] = []string{"/bin/stoker", "eval", second, filepath.Join(second, "checkpoints", "x"), "runs/other-s1",
 		"--set", "eval.baselines=[{name: r}]"}
 	if text, err = json.Marshal(s); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(summary, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(summary, text, 0o666))
 	code, out, errs := stoker("zoo", "card", second, "--name", "small", "--about", "A try.", "--to", t.TempDir(),
 		"--config", file, "--json")
 	if code != exitDone {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const photos = `name: photos
@@ -34,14 +35,10 @@ func TestReadApp(t *testing.T) {
 	runs := "function,mb,seconds\nresize,128,4\nresize,512,1\nresize,1024,0.5\nresize,1769,0.4\n"
 	text := strings.Replace(photos, "- law: {form: knee, a: 0.05, b: 400, k: 1769}", "- profiles: runs.csv", 1)
 	for name, text := range map[string]string{"app.yaml": text, "runs.csv": runs} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	m, err := ReadApp(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if n := len(m.Options[0]) * len(m.Options[1]); n != 16*6 {
 		t.Errorf("%d configurations, want 96", n)
 	}
@@ -56,14 +53,8 @@ func TestShippedApps(t *testing.T) {
 		t.Fatalf("%d shipped applications, want %d", n, len(variants.Presets()))
 	}
 	for _, name := range variants.Presets() {
-		want, err := ReadApp(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadApp("configs/variants/" + name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(ReadApp(name))(t)
+		got := must.Get(ReadApp("configs/variants/" + name + ".yaml"))(t)
 		if !reflect.DeepEqual(got.App, want.App) || !reflect.DeepEqual(got.Options, want.Options) {
 			t.Errorf("the file of %s is\n%+v\nwant\n%+v", name, got.App, want.App)
 		}
@@ -82,9 +73,7 @@ func TestProfileErrors(t *testing.T) {
 		"both":      {"resize,128,2\n", ", law: {a: 1}", "has numbers beside profiles"},
 		"no number": {"", "", "no measurements"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "runs.csv"), []byte("function,mb,seconds\n"+c.runs), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "runs.csv"), []byte("function,mb,seconds\n"+c.runs), 0o600))
 		app := strings.Replace(text, "- profiles: runs.csv\n        cv: 0.1", "- {profiles: runs.csv, cv: 0.1"+c.law+"}", 1)
 		_, err := ParseApp(filepath.Join(dir, "app.yaml"), []byte(app))
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "app.yaml:10: ") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const coldLoad = `workload:
@@ -24,13 +25,8 @@ seed: 4
 
 func TestReadLoad(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "load.yaml")
-	if err := os.WriteFile(file, []byte(coldLoad), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l, err := ReadLoad(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(coldLoad), 0o600))
+	l := must.Get(ReadLoad(file))(t)
 	want := variants.DefaultLoad()
 	want.Workload.Mean, want.Warmup, want.Minutes, want.Seed = 0.05, 30, 600, 4
 	want.Platform.ColdStart, want.Platform.KeepAlive, want.Platform.Prewarmed = 2, 300, 1
@@ -38,14 +34,9 @@ func TestReadLoad(t *testing.T) {
 	if !same || l.Warmup != 30 || l.Minutes != 600 || l.Seed != 4 {
 		t.Errorf("%+v, want %+v", l, want)
 	}
-	m, err := ReadApp("app2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(ReadApp("app2"))(t)
 	x, p, err := l.Measurer(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got, err := x.Measure([]int{0, 0}, p); err != nil || got.Requests < 1000 || got.ColdRequests == 0 {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -22,16 +23,11 @@ const twoJobs = `{"dags": [
 
 func TestReadJob(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs.json")
-	if err := os.WriteFile(file, []byte(twoJobs), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(twoJobs), 0o600))
 	if names, err := JobNames(file); err != nil || strings.Join(names, " ") != "tpch-1-1g tpch-2-1g" || !IsJobs(file) {
 		t.Fatalf("jobs %v (%v)", names, err)
 	}
-	m, err := ReadJob(file, Job{Name: "tpch-1-1g", ExecutorMB: 1024, Tariff: variants.Lambda})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(ReadJob(file, Job{Name: "tpch-1-1g", ExecutorMB: 1024, Tariff: variants.Lambda}))(t)
 	// One executor: a first wave of 3 s and nine of 1 s, then 0.5 s; ten: one wave of 5 s.
 	fast, err := m.Solve(context.Background(), variants.Problem{Objective: variants.Time})
 	if err != nil || math.Abs(fast.Seconds-5.5) > 1e-9 {
@@ -65,19 +61,10 @@ func TestReadJob(t *testing.T) {
 // Every measured job is an application whose cheapest plan at twice the least time is proven optimal.
 func TestRealJobs(t *testing.T) {
 	file := filepath.Join(realdata.Dir(t), "dags", "tpch_dags_summary.json")
-	names, err := JobNames(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(JobNames(file))(t)
 	for i := 0; i < len(names); i += 11 {
-		m, err := ReadJob(file, Job{Name: names[i], ExecutorMB: 1024, Tariff: variants.Lambda})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fast, err := m.Solve(context.Background(), variants.Problem{Objective: variants.Time})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ReadJob(file, Job{Name: names[i], ExecutorMB: 1024, Tariff: variants.Lambda}))(t)
+		fast := must.Get(m.Solve(context.Background(), variants.Problem{Objective: variants.Time}))(t)
 		s, err := m.Search(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 2 * fast.Seconds}, nil)
 		if err != nil || !s.Exact || s.USD > fast.USD {
 			t.Errorf("%s: %+v (%v)", names[i], s, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 type pond struct {
@@ -53,10 +54,7 @@ eval:
 `
 
 func TestParse(t *testing.T) {
-	e, err := Parse("x.yaml", []byte(good), []string{"train.envs=3", "env.nest.twigs=4", "eval.seeds=1-3", "workload.factor=0.5", "env.fish=[7,8]"}, tables())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Parse("x.yaml", []byte(good), []string{"train.envs=3", "env.nest.twigs=4", "eval.seeds=1-3", "workload.factor=0.5", "env.fish=[7,8]"}, tables()))(t)
 	p := e.Env.Config.(*pond)
 	if p.Depth != 2 || len(p.Fish) != 2 || p.Fish[1] != 8 || p.Nest.Twigs != 4 {
 		t.Errorf("env is %+v", p)
@@ -70,14 +68,8 @@ func TestParse(t *testing.T) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	e, err := Parse("x.yaml", []byte(good), nil, tables())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := e.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Parse("x.yaml", []byte(good), nil, tables()))(t)
+	a := must.Get(e.YAML())(t)
 	f, err := Parse("dump", a, nil, tables())
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, a)
@@ -178,11 +170,8 @@ func TestParseSeeds(t *testing.T) {
 
 // Settings reach where a file leaves a section out, empty, or a bare name; nothing behind the = is the empty text.
 func TestSet(t *testing.T) {
-	e, err := Parse("x.yaml", []byte("name: x\nenv: pond\nagent: pond\ntrain:\neval:\n  split: train\n"),
-		[]string{"env.depth=7", "train.steps=1e3", "train.evaluate.every=5", "eval.split=all", "agent={name: pond, fish: [4]}", "workload.path=", "seed=3", "seed=4"}, tables())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Parse("x.yaml", []byte("name: x\nenv: pond\nagent: pond\ntrain:\neval:\n  split: train\n"),
+		[]string{"env.depth=7", "train.steps=1e3", "train.evaluate.every=5", "eval.split=all", "agent={name: pond, fish: [4]}", "workload.path=", "seed=3", "seed=4"}, tables()))(t)
 	if e.Env.Config.(*pond).Depth != 7 || e.Train.Steps != 1000 || e.Train.Evaluate.Every != 5 || e.Eval.Split != "all" ||
 		e.Agent.Config.(*pond).Fish[0] != 4 || e.Seed != 4 || e.Workload.Path != "" {
 		t.Errorf("experiment is %+v", e)
@@ -192,10 +181,7 @@ func TestSet(t *testing.T) {
 // Anchors serve again, and setting over one place leaves the other.
 func TestAliases(t *testing.T) {
 	text := "name: x\nenv: {id: pond, fish: &f [1, 2]}\nagent: &a {name: pond, fish: *f}\neval: {baselines: [*a, pond]}\n"
-	e, err := Parse("x.yaml", []byte(text), []string{"agent.depth=9"}, tables())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Parse("x.yaml", []byte(text), []string{"agent.depth=9"}, tables()))(t)
 	a, r := e.Agent.Config.(*pond), e.Eval.Baselines[0].Config.(*pond)
 	if len(a.Fish) != 2 || a.Depth != 9 || len(r.Fish) != 2 || r.Depth != 2 {
 		t.Errorf("agent %+v, baseline %+v", a, r)
@@ -207,9 +193,7 @@ func TestLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.yaml")
 	for size, want := range map[int64]string{maxBytes: "", maxBytes + 1: "large.yaml has more than 4 MiB (4194304 bytes)",
 		1 << 40: "large.yaml has more than 4 MiB"} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, nil, 0o600))
 		if err := os.Truncate(path, size); err != nil {
 			t.Skip(err) // the file system has no such files
 		}
@@ -231,9 +215,7 @@ func TestLarge(t *testing.T) {
 		}
 	}
 	jobs := filepath.Join(t.TempDir(), "jobs.json")
-	if err := os.WriteFile(jobs, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(jobs, nil, 0o600))
 	if err := os.Truncate(jobs, 1<<40); err != nil {
 		t.Skip(err)
 	}
@@ -295,10 +277,7 @@ func TestWrappersNamed(t *testing.T) {
 		"wrappers: {normalize_reward: {}}":             {NormalizeReward: NormalizeReward{Gamma: 0.99, Clip: 10}},
 		"wrappers: {normalize_reward: {gamma: 0.9}}":   {NormalizeReward: NormalizeReward{Gamma: 0.9, Clip: 10}},
 	} {
-		x, err := Parse("x.yaml", []byte("name: x\nenv: pond\nagent: pond\n"+text), nil, tables())
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(Parse("x.yaml", []byte("name: x\nenv: pond\nagent: pond\n"+text), nil, tables()))(t)
 		if x.Wrappers != want {
 			t.Errorf("%q: wrappers are %+v, want %+v", text, x.Wrappers, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const thumbs = `name: thumbs
@@ -43,14 +44,8 @@ func TestShippedSteps(t *testing.T) {
 		t.Fatalf("shipped are %v, want ml, vp and dag", names)
 	}
 	for _, path := range names {
-		got, err := ReadSteps("configs/" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := steps.Preset(got.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(ReadSteps("configs/" + path))(t)
+		want := must.Get(steps.Preset(got.Name))(t)
 		a, b := got.Workflow, want.Workflow
 		if a.Entry == "" {
 			a.Entry = b.Entry
@@ -66,14 +61,8 @@ func TestShippedSteps(t *testing.T) {
 
 // What is dumped is read back as the same.
 func TestDumpSteps(t *testing.T) {
-	a, err := ParseSteps("thumbs.yaml", []byte(thumbs))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := DumpSteps(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(ParseSteps("thumbs.yaml", []byte(thumbs)))(t)
+	text := must.Get(DumpSteps(a))(t)
 	b, err := ParseSteps("again.yaml", text)
 	if err != nil || !reflect.DeepEqual(a, b) {
 		t.Errorf("read back: %v\n%s", err, text)
@@ -128,9 +117,7 @@ func write(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -143,10 +130,7 @@ func TestStepsProfiles(t *testing.T) {
 	}
 	text := strings.Replace(thumbs, "    law: {a: 0.8, b: 0.05}\n", "", 1)
 	text = strings.Replace(text, "platform: aws", "profiles: runs.csv", 1)
-	a, err := ReadSteps(filepath.Join(write(t, map[string]string{"thumbs.yaml": text, "runs.csv": runs}), "thumbs.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(ReadSteps(filepath.Join(write(t, map[string]string{"thumbs.yaml": text, "runs.csv": runs}), "thumbs.yaml")))(t)
 	if l := a.Steps[1].Law; l.A < 0.79 || l.A > 0.81 || l.B > 0.01 || l.Fixed > 0.01 {
 		t.Errorf("the fitted law is %+v, want a of 0.8", l)
 	}
@@ -192,14 +176,8 @@ steps:
 func TestStepsOfMachine(t *testing.T) {
 	files := map[string]string{"thumbs.asl.json": machine, "thumbs.steps.yaml": machineSteps, "facts.yaml": "maps: {Frames: 40}\n"}
 	path := func(files map[string]string) string { return filepath.Join(write(t, files), "thumbs.asl.json") }
-	a, err := ReadSteps(path(files))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(ReadSteps(path(files)))(t)
+	m := must.Get(a.Compile())(t)
 	runs := map[string]float64{"Split": 1, "Resize": 1, "Pack": 1, "Index": 1, "Rest": 1, "Again": 0.3}
 	if m.NumSteps() != len(runs) {
 		t.Errorf("%d steps, want %d: %v", m.NumSteps(), len(runs), m.Flow.Functions())
@@ -243,10 +221,7 @@ func FuzzSteps(f *testing.F) {
 			}
 			return
 		}
-		m, err := a.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(a.Compile())(t)
 		for s, options := range m.Options {
 			for i, o := range options {
 				if !(o.P90 >= 0 && o.USD >= 0 && o.P90 < 1e300) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Sizes of the HOPS toy: tiers with one function each, vGPUs, slots of a window, windows of an episode.
@@ -308,32 +309,20 @@ func (h *hopsPrices) UnmarshalBinary(b []byte) error {
 // HOPS' two-point gradient: two actions tried from one state on a copy, then a third in the world itself. The draws are
 // the same for all three, so the two points differ by their prices alone.
 func TestTwoActionsFromOneState(t *testing.T) {
-	world, err := newHOPSPrices()
-	if err != nil {
-		t.Fatal(err)
-	}
-	try, err := newHOPSPrices()
-	if err != nil {
-		t.Fatal(err)
-	}
+	world := must.Get(newHOPSPrices())(t)
+	try := must.Get(newHOPSPrices())(t)
 	s := world.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-	if err := world.Reset(4, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, world.Reset(4, nil, obs))
 	profit := func(e envs.Env, price float32) float64 {
 		t.Helper()
 		copy(act.Kinds[0], []float32{price, price, price, 1, 1, 1})
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		return out.Info[0]
 	}
 	tried := make([]float64, 0, 3)
 	for _, price := range []float32{0.9, 1.1, 1} {
-		if err := try.CopyFrom(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, try.CopyFrom(world))
 		tried = append(tried, profit(try, price))
 	}
 	if real := profit(world, 1); real != tried[2] {

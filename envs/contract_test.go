@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -51,14 +52,9 @@ func TestSystemsInVectors(t *testing.T) {
 				if one.digest != many.digest {
 					t.Fatalf("%s: three workers give other results than none", mode)
 				}
-				saved, err := one.v.AppendBinary(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				saved := must.Get(one.v.AppendBinary(nil))(t)
 				restored := newWalker(t, s.build, opts)
-				if err := restored.v.UnmarshalBinary(saved); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, restored.v.UnmarshalBinary(saved))
 				*restored.stream, restored.digest, restored.number = *one.stream, one.digest, one.number
 				one.walk(t, 40)
 				restored.walk(t, 40)
@@ -81,32 +77,22 @@ type walker struct {
 
 func newWalker(t testing.TB, build envtest.Build, opts envs.VectorOptions) *walker {
 	t.Helper()
-	v, err := envs.NewVector(build, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(build, opts))(t)
 	t.Cleanup(v.Close)
-	s, err := envs.NewActionSampler(v.Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(envs.NewActionSampler(v.Spec()))(t)
 	return &walker{v: v, sampler: s, stream: rng.NewStream(1, "walker")}
 }
 
 func (w *walker) reset(t testing.TB) {
 	t.Helper()
-	if err := w.v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.v.Reset())
 }
 
 // choose fills Act with random legal actions.
 func (w *walker) choose(t testing.TB) {
 	t.Helper()
 	for i := range w.v.NumEnvs() {
-		if err := w.sampler.Sample(w.stream, w.v.Obs.Env(i), w.v.Act.Env(i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.sampler.Sample(w.stream, w.v.Obs.Env(i), w.v.Act.Env(i)))
 	}
 }
 
@@ -114,9 +100,7 @@ func (w *walker) walk(t testing.TB, n int) {
 	t.Helper()
 	for range n {
 		w.choose(t)
-		if err := w.v.Step(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.v.Step())
 		w.number++
 		w.take()
 	}
@@ -265,20 +249,12 @@ func see(o *envs.Observation, values ...float64) {
 // A policy that was trained elsewhere has the spec and what it sees, nothing else. That is enough to act legally.
 func TestActingNeedsOnlyTheSpecAndTheObservation(t *testing.T) {
 	for _, s := range systems {
-		env, err := s.build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := must.Get(s.build())(t)
 		spec := env.Spec()
-		sampler, err := envs.NewActionSampler(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sampler := must.Get(envs.NewActionSampler(spec))(t)
 		here, there := envs.NewObservation(spec), envs.NewObservation(spec)
 		act, out, stream := envs.NewAction(spec), envs.NewOutcome(spec), rng.NewStream(1, "elsewhere")
-		if err := env.Reset(1, nil, here); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, env.Reset(1, nil, here))
 		for range 100 {
 			there.CopyFrom(here)
 			if err := sampler.Sample(stream, there, act); err != nil {
@@ -288,9 +264,7 @@ func TestActingNeedsOnlyTheSpecAndTheObservation(t *testing.T) {
 				t.Fatalf("%s: %v", s.name, err)
 			}
 			if out.Terminated || out.Truncated {
-				if err := env.Reset(2, nil, here); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, env.Reset(2, nil, here))
 			}
 		}
 	}
@@ -299,10 +273,7 @@ func TestActingNeedsOnlyTheSpecAndTheObservation(t *testing.T) {
 // What the contract must be able to say of each system, read off the papers.
 func TestSystemsDeclareWhatThePapersSay(t *testing.T) {
 	spec := func(b envtest.Build) *envs.Spec {
-		e, err := b()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(b())(t)
 		return e.Spec()
 	}
 	if b := spec(newHOPSPrices).Kinds[0].Action.(envs.Box); b.Integer[0] || !b.Integer[3] || b.Width() != 6 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // pair is a space of at most two nodes and one edge.
@@ -30,10 +31,7 @@ func TestGraphOverflowsAndDangles(t *testing.T) {
 			t.Errorf("edge %v gives %v", e, err)
 		}
 	}
-	f, err := g.AddEdge(0, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(g.AddEdge(0, 1, 0))(t)
 	f[0] = 5
 	if _, err := g.AddEdge(0, 0, 1); err == nil || !strings.Contains(err.Error(), `1 edges of kind "link", its capacity`) {
 		t.Errorf("a second edge gives %v", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -63,25 +64,15 @@ func (m *maze) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) 
 // play steps two mazes with random actions until one refuses, and returns the number of steps and the error.
 func play(t *testing.T, fault func(*envs.Observation, *envs.Outcome), steps int) (int, error) {
 	t.Helper()
-	v, err := envs.NewVector(func() (envs.Env, error) { return &maze{toy{spec: &mazeSpec}, fault}, nil },
-		envs.VectorOptions{NumEnvs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sampler, err := envs.NewActionSampler(v.Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(func() (envs.Env, error) { return &maze{toy{spec: &mazeSpec}, fault}, nil },
+		envs.VectorOptions{NumEnvs: 2}))(t)
+	sampler := must.Get(envs.NewActionSampler(v.Spec()))(t)
+	must.Do(t, v.Reset())
 	ways := map[float32]bool{}
 	s := rng.NewStream(1, "maze")
 	for n := range steps {
 		for i := range v.NumEnvs() {
-			if err := sampler.Sample(s, v.Obs.Env(i), v.Act.Env(i)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, sampler.Sample(s, v.Obs.Env(i), v.Act.Env(i)))
 			ways[v.Act.Env(i).Kinds[1][0]] = true
 		}
 		if err := v.Step(); err != nil {
@@ -100,10 +91,7 @@ func TestNoMaskAllowsAll(t *testing.T) {
 		t.Errorf("after %d steps: %v", n, err)
 	}
 	// The same for an observation that came from elsewhere, without masks.
-	sampler, err := envs.NewActionSampler(&mazeSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sampler := must.Get(envs.NewActionSampler(&mazeSpec))(t)
 	obs, act := envs.NewObservation(&mazeSpec), envs.NewAction(&mazeSpec)
 	obs.Kinds[1].Mask = nil
 	obs.Kinds[1].Active[0] = true
@@ -165,10 +153,7 @@ func TestGuardNamesTheField(t *testing.T) {
 
 // The same for graphs.
 func TestGuardOfGraphs(t *testing.T) {
-	env, err := newPlacement()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(newPlacement())(t)
 	g := envs.NewGuard(env.Spec())
 	for want, fault := range map[string]func(*envs.GraphValue){
 		"": func(*envs.GraphValue) {},
@@ -181,9 +166,7 @@ func TestGuardOfGraphs(t *testing.T) {
 		},
 	} {
 		obs := envs.NewObservation(env.Spec())
-		if err := env.Reset(1, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, env.Reset(1, nil, obs))
 		fault(obs.Kinds[0].Graphs[0])
 		err := g.Observation(obs)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), "obs.Kinds[0]."+want) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // loaded is an environment under a load that a test gives.
@@ -21,14 +22,8 @@ func (l *loaded) Serves() (float64, error) { return l.serves, nil }
 
 func reported(t *testing.T, l envs.Load, serves float64, trained ...envs.TrainedLoad) *envs.LoadReport {
 	t.Helper()
-	pole, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := envs.ReportLoad(&loaded{pole, l, serves}, trained)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pole := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
+	r := must.Get(envs.ReportLoad(&loaded{pole, l, serves}, trained))(t)
 	return r
 }
 
@@ -86,10 +81,7 @@ func TestReportLoad(t *testing.T) {
 	if r := reported(t, lacking, 9); len(r.Warnings) != 1 || r.Warnings[0] != "the trace lacks a, b, c, d and 2 more" {
 		t.Errorf("%q", r.Warnings)
 	}
-	pole, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pole := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	if r, err := envs.ReportLoad(pole, nil); r != nil || err != nil {
 		t.Errorf("an environment without a load: %+v, %v", r, err)
 	}

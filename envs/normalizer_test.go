@@ -4,14 +4,12 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 func TestNormalizerStandardises(t *testing.T) {
-	n, err := NewNormalizer(2, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(NewNormalizer(2, 10))(t)
 	// Mean 2, variance 2/3; a constant.
 	rows := []float32{1, 7, 2, 7, 3, 7}
 	n.Update(rows)
@@ -42,10 +40,7 @@ func TestNormalizerMatchesTwoPasses(t *testing.T) {
 	for _, v := range x {
 		m2 += (float64(v) - mean) * (float64(v) - mean)
 	}
-	n, err := NewNormalizer(1, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(NewNormalizer(1, 10))(t)
 	n.Update(x)
 	shift, scale := n.Affine()
 	if want := 1 / math.Sqrt(m2/float64(len(x))); math.Abs(float64(scale[0])-want) > 1e-6*want {
@@ -59,14 +54,9 @@ func TestNormalizerMatchesTwoPasses(t *testing.T) {
 func TestNormalizerFrozenAndSaved(t *testing.T) {
 	n, _ := NewNormalizer(1, 10)
 	n.Update([]float32{1, 2, 4})
-	b, err := n.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(n.AppendBinary(nil))(t)
 	m, _ := NewNormalizer(1, 10)
-	if err := m.UnmarshalBinary(b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.UnmarshalBinary(b))
 	n.Update([]float32{9})
 	m.Update([]float32{9})
 	a, c := []float32{3}, []float32{3}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -138,9 +139,7 @@ func TestSpacesDoNotAllocate(t *testing.T) {
 		x := make([]float32, sp.Width())
 		if n := testing.AllocsPerRun(100, func() {
 			sp.Sample(s, nil, x)
-			if err := sp.Contains(x); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, sp.Contains(x))
 		}); n != 0 {
 			t.Errorf("%v allocates %g times", sp, n)
 		}
@@ -187,9 +186,7 @@ func TestSamplerRefusesEmptyMasks(t *testing.T) {
 	spec := &envs.Spec{ID: "test/Masks-v1", Kinds: []envs.Kind{{Name: "chooser", Agents: 2,
 		Observation: envs.Unbounded(1), Action: envs.MultiDiscrete{N: []int{2, 2}}}}}
 	sampler, err := envs.NewActionSampler(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	obs, act, s := envs.NewObservation(spec), envs.NewAction(spec), rng.NewStream(1, "")
 	obs.Kinds[0].Active[1] = true
 	copy(obs.Kinds[0].Mask[4:], []bool{true, true, false, false})

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // all has every type of space.
@@ -41,14 +43,8 @@ func made(*Spec, int) (func(*KindObservation, int, []float32, []bool) error, err
 
 func TestSpecJSON(t *testing.T) {
 	want := all()
-	text, err := EncodeSpec(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := DecodeSpec(text, made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(EncodeSpec(want))(t)
+	got := must.Get(DecodeSpec(text, made))(t)
 	if got.Kinds[0].MaskAfter != nil || got.Kinds[1].MaskAfter == nil {
 		t.Error("dependent masks are at the wrong kind")
 	}
@@ -74,10 +70,7 @@ func TestSpecJSON(t *testing.T) {
 
 // What does not fit together is refused with its place, and what is too large before it is made.
 func TestSpecJSONRefused(t *testing.T) {
-	text, err := EncodeSpec(all())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(EncodeSpec(all()))(t)
 	for _, c := range []struct{ old, new, want string }{
 		{`"id":"test/All-v1"`, `"id":""`, "id or kinds is empty"},
 		{`"id":`, `"more":1,"id":`, `unknown field "more"`},
@@ -116,10 +109,7 @@ func TestSpecJSONRefused(t *testing.T) {
 
 // Whatever the text, a spec is small and its buffers can be made, and it is written as it was read.
 func FuzzDecodeSpec(f *testing.F) {
-	text, err := EncodeSpec(all())
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(EncodeSpec(all()))(f)
 	f.Add(text)
 	f.Add([]byte(`{"id":"a","kinds":[{"agents":1,"observation":{"type":"box"},"action":{"type":"tuple"}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -129,14 +119,8 @@ func FuzzDecodeSpec(f *testing.F) {
 		}
 		NewObservation(s)
 		NewAction(s)
-		first, err := EncodeSpec(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := DecodeSpec(first, made)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(EncodeSpec(s))(t)
+		again := must.Get(DecodeSpec(first, made))(t)
 		if second, err := EncodeSpec(again); err != nil || !bytes.Equal(first, second) {
 			t.Errorf("written\n%s, then\n%s, %v", first, second, err)
 		}

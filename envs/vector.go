@@ -23,7 +23,7 @@ const (
 
 // VectorOptions says how a vector is built.
 type VectorOptions struct {
-	// Copies is the number of environments, Workers the number of goroutines that step them (0 or 1: in line). Results
+	// NumEnvs is the number of environments, Workers the number of goroutines that step them (0 or 1: in line). Results
 	// do not depend on Workers.
 	NumEnvs, Workers int
 	// Seed gives every copy and episode its own seed.
@@ -115,7 +115,7 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 // Spec describes the environments.
 func (v *Vector) Spec() *Spec { return v.spec }
 
-// Copies is the number of environments.
+// NumEnvs is the number of environments.
 func (v *Vector) NumEnvs() int { return v.opts.NumEnvs }
 
 // Env returns copy i, to read or to copy from; stepping it by hand breaks the vector.

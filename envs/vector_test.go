@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // clock counts steps: episodes last 2, 3 or 4 of them, as their seed says. It shows its seed's remainder by 1,000 and
@@ -50,22 +51,15 @@ func (c *clock) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 
 func newClocks(t testing.TB, o envs.VectorOptions) *envs.Vector {
 	t.Helper()
-	v, err := envs.NewVector(newClock, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(newClock, o))(t)
 	t.Cleanup(v.Close)
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Reset())
 	return v
 }
 
 func step(t testing.TB, v *envs.Vector) {
 	t.Helper()
-	if err := v.Step(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Step())
 }
 
 // shown is what copy i shows in a batch: its seed's remainder and its step.
@@ -189,9 +183,7 @@ func TestDisabled(t *testing.T) {
 			"environment 0: test/Clock-v1: step outside an episode") {
 			t.Fatalf("Step after the end gives %v", err)
 		}
-		if err := v.ResetEnv(0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.ResetEnv(0))
 		if shown(v.Obs, 0) != first(envs.EpisodeSeed(5, 0, n+1)) {
 			t.Fatalf("episode %d begins with %v", n+1, shown(v.Obs, 0))
 		}
@@ -290,10 +282,7 @@ func TestVectorStateIsChecked(t *testing.T) {
 		w := newWalker(t, s.build, opts)
 		w.reset(t)
 		w.walk(t, 3)
-		saved, err := w.v.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		saved := must.Get(w.v.AppendBinary(nil))(t)
 		for i := 0; i < len(saved); i += 1 + len(saved)/200 {
 			if err := w.v.UnmarshalBinary(saved[:i]); err == nil || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%s: cut to %d of %d bytes: %v", s.name, i, len(saved), err)
@@ -326,9 +315,7 @@ func BenchmarkVectorStep(b *testing.B) {
 			w.choose(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := w.v.Step(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, w.v.Step())
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Every field of what agents see is saved and restored, and every field is copied.
@@ -25,29 +26,19 @@ func TestObservationIsWhole(t *testing.T) {
 	k.Values[1], k.Active[0], k.Mask[2], k.Legal[1] = 1.5, true, true, -3
 	for range 2 {
 		_, row, err := k.Graphs[0].AddNode(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		row[0] = 4
 	}
-	row, err := k.Graphs[0].AddEdge(0, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := must.Get(k.Graphs[0].AddEdge(0, 1, 0))(t)
 	row[0] = 7
 	for i := range reflect.TypeFor[envs.KindObservation]().NumField() {
 		if reflect.ValueOf(k).Elem().Field(i).Len() == 0 {
 			t.Fatalf("field %s is not in this test", reflect.TypeFor[envs.KindObservation]().Field(i).Name)
 		}
 	}
-	saved, err := state.Append(nil, "observation", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := must.Get(state.Append(nil, "observation", o))(t)
 	loaded, copied := empty(), empty()
-	if err := state.Load(saved, "observation", loaded); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, state.Load(saved, "observation", loaded))
 	if copied.CopyFrom(o); !reflect.DeepEqual(loaded, o) || !reflect.DeepEqual(copied, o) {
 		t.Errorf("saved %+v, loaded %+v, copied %+v", o.Kinds[0], loaded.Kinds[0], copied.Kinds[0])
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -55,33 +56,21 @@ type game struct {
 
 func newGame(t *testing.T, build envtest.Build) *game {
 	t.Helper()
-	env, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(build())(t)
 	s := env.Spec()
-	sampler, err := envs.NewActionSampler(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sampler := must.Get(envs.NewActionSampler(s))(t)
 	return &game{env, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s), sampler, rng.NewStream(1, "game")}
 }
 
 // episode plays one episode, calling each after Reset and after every step.
 func (g *game) episode(t *testing.T, seed uint64, each func()) {
 	t.Helper()
-	if err := g.env.Reset(seed, nil, g.obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.env.Reset(seed, nil, g.obs))
 	g.out.Terminated, g.out.Truncated = false, false
 	each()
 	for !g.out.Terminated && !g.out.Truncated {
-		if err := g.sampler.Sample(g.stream, g.obs, g.act); err != nil {
-			t.Fatal(err)
-		}
-		if err := g.env.Step(g.act, g.obs, g.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, g.sampler.Sample(g.stream, g.obs, g.act))
+		must.Do(t, g.env.Step(g.act, g.obs, g.out))
 		each()
 	}
 }
@@ -100,10 +89,7 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("Step after the limit gives %v", err)
 	}
 	// A lower limit of the environment's own stays, and the wrapped spec is another one.
-	inner, err := newFaaSConf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Get(newFaaSConf())(t)
 	w, err := envs.NewTimeLimit(inner, 100)
 	if err != nil || w.Spec().MaxSteps != 15 || w.Spec() == inner.Spec() || w.Unwrap() != inner {
 		t.Errorf("limit 100 around 15 gives %d, %v", w.Spec().MaxSteps, err)
@@ -115,10 +101,7 @@ func TestTimeLimit(t *testing.T) {
 
 // What an environment can do beyond the contract is found through all wrappers.
 func TestAs(t *testing.T) {
-	e, err := wrap(wrap(newFaaSConf, limited(3)), limited(4))()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(wrap(wrap(newFaaSConf, limited(3)), limited(4))())(t)
 	if s, ok := envs.As[envs.Sampler](e); !ok || len(s.AppendSamples(0, nil)) != 0 {
 		t.Error("the sampler is not found")
 	}
@@ -137,13 +120,8 @@ func TestWrappedVectorResumes(t *testing.T) {
 	a, b := newWalker(t, build, opts), newWalker(t, build, opts)
 	a.reset(t)
 	a.walk(t, 25)
-	saved, err := a.v.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.v.UnmarshalBinary(saved); err != nil {
-		t.Fatal(err)
-	}
+	saved := must.Get(a.v.AppendBinary(nil))(t)
+	must.Do(t, b.v.UnmarshalBinary(saved))
 	*b.stream, b.digest = *a.stream, a.digest
 	a.walk(t, 25)
 	b.walk(t, 25)
@@ -155,32 +133,16 @@ func TestWrappedVectorResumes(t *testing.T) {
 // Each tuple that may be chosen step by step is one choice of the flattened environment, and the world goes the same
 // way.
 func TestFlattenIsTheSameWorld(t *testing.T) {
-	inner, err := newPlacement()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := newPlacement()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := flat(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Get(newPlacement())(t)
+	other := must.Get(newPlacement())(t)
+	f := must.Get(flat(other))(t)
 	obs, act, out := envs.NewObservation(inner.Spec()), envs.NewAction(inner.Spec()), envs.NewOutcome(inner.Spec())
 	fobs, fact, fout := envs.NewObservation(f.Spec()), envs.NewAction(f.Spec()), envs.NewOutcome(f.Spec())
-	sampler, err := envs.NewActionSampler(inner.Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(inner.Reset(3, nil, obs), f.Reset(3, nil, fobs)); err != nil {
-		t.Fatal(err)
-	}
+	sampler := must.Get(envs.NewActionSampler(inner.Spec()))(t)
+	must.Do(t, errors.Join(inner.Reset(3, nil, obs), f.Reset(3, nil, fobs)))
 	s := rng.NewStream(1, "test")
 	for step := 0; !out.Terminated; step++ {
-		if err := sampler.Sample(s, obs, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, sampler.Sample(s, obs, act))
 		a := act.Kinds[0]
 		joint := (int(a[0])*amounts+int(a[1]))*nodes + int(a[2])
 		if !fobs.Kinds[0].Mask[joint] {
@@ -190,19 +152,14 @@ func TestFlattenIsTheSameWorld(t *testing.T) {
 			t.Fatalf("step %d: node 5 has %g free, flattened %g", step, free, fobs.Kinds[0].Values[window*4+functions*2+5*2+1])
 		}
 		fact.Kinds[0][0] = float32(joint)
-		if err := errors.Join(inner.Step(act, obs, out), f.Step(fact, fobs, fout)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(inner.Step(act, obs, out), f.Step(fact, fobs, fout)))
 		if out.Rewards[0][0] != fout.Rewards[0][0] || out.Terminated != fout.Terminated {
 			t.Fatalf("step %d: rewards %g and %g", step, out.Rewards[0][0], fout.Rewards[0][0])
 		}
 	}
 	for want, e := range map[string]func() (envs.Env, error){"want graphs": newOptiServe,
 		"agents, want one": newFaaSConf} {
-		e, err := e()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(e())(t)
 		if _, err := flat(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}

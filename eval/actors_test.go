@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -156,9 +157,6 @@ func request() Request {
 
 func run(t *testing.T, r Request) *Played {
 	t.Helper()
-	p, err := Run(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Run(t.Context(), r))(t)
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // browser is a headless browser that takes chromium's flags; the test is skipped where there is none.
@@ -26,16 +27,10 @@ func browser(t *testing.T) string {
 // The page opens without network and without an error in the console, and its first figure, the frontier, is drawn.
 func TestReportInBrowser(t *testing.T) {
 	chromium := browser(t)
-	c, err := Choose(catalog.Default(), []string{"rule", "autoscaler"}, "sizing/attmf", []string{"env.windows=4", "eval.seeds=1-3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Choose(catalog.Default(), []string{"rule", "autoscaler"}, "sizing/attmf", []string{"env.windows=4", "eval.seeds=1-3"}))(t)
 	dir := filepath.Join(t.TempDir(), "eval")
 	leave(t, c, dir)
-	page, err := os.ReadFile(filepath.Join(dir, ReportFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(dir, ReportFile)))(t)
 	// The page tells of its first figure in an element that only a script can write.
 	probe := `<script>addEventListener("load", function () {
 var i = document.querySelector("figure img"), b = i.getBoundingClientRect();
@@ -43,9 +38,7 @@ var p = document.createElement("p"); p.id = "seen";
 p.textContent = i.alt.slice(0, 12) + "|" + (i.naturalWidth > 100 && b.width > 100 && b.top < 600);
 document.body.appendChild(p); });</script></body>`
 	seen := filepath.Join(dir, "seen.html")
-	if err := os.WriteFile(seen, []byte(strings.Replace(string(page), "</body>", probe, 1)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(seen, []byte(strings.Replace(string(page), "</body>", probe, 1)), 0o666))
 	// The name of every host resolves to nothing.
 	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
 		"--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+t.TempDir(), "--window-size=1000,1200", "--dump-dom", "file://"+seen)

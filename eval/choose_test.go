@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -61,10 +62,7 @@ func TestMain(m *testing.M) {
 // of returns the paths of runs.
 func of(t *testing.T, names ...string) []string {
 	t.Helper()
-	dir, err := runs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(runs())(t)
 	var out []string
 	for _, n := range names {
 		out = append(out, filepath.Join(dir, n))
@@ -77,9 +75,7 @@ func sizing(t *testing.T, eval string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sizing.yaml")
 	text := "name: s\nenv: {id: stoker/Sizing-v2}\nagent: {name: maddpg}\neval: " + eval + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -125,10 +121,7 @@ func TestChoose(t *testing.T) {
 			[]string{"oracle oracle", "random-search heuristic"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Choose(catalog.Default(), c.paths, c.config, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(Choose(catalog.Default(), c.paths, c.config, nil))(t)
 			if !slices.Equal(listing(got), c.want) {
 				t.Errorf("contestants %q, want %q", listing(got), c.want)
 			}
@@ -146,16 +139,12 @@ func TestChoose(t *testing.T) {
 // A run stands for its best checkpoint; settings go over the first run's configuration, and hold for the comparison.
 func TestChooseExperiment(t *testing.T) {
 	c, err := Choose(catalog.Default(), of(t, "s1", "told"), "", []string{"eval.seeds=3-5"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if c.Experiment.Eval.Seeds != "3-5" || c.Experiment.Env.Name != "stoker/LQR-v1" {
 		t.Errorf("experiment %+v", c.Experiment)
 	}
 	best, err := os.ReadFile(filepath.Join(of(t, "s1")[0], "checkpoints", "best"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := filepath.Base(c.Contestants[0].Versions[0].Source); !strings.Contains(string(best), got) {
 		t.Errorf("source is %s, best is %s", got, best)
 	}
@@ -166,10 +155,7 @@ func TestChooseExperiment(t *testing.T) {
 
 // What was chosen plays: learned policies act on the environment of the experiment, each as trained.
 func TestChoicePlays(t *testing.T) {
-	c, err := Choose(catalog.Default(), of(t, "s1", "s2"), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Choose(catalog.Default(), of(t, "s1", "s2"), "", nil))(t)
 	p := run(t, Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(c.Experiment, c.Experiment.Eval.Split) },
 		Contestants: c.Contestants, Seeds: seeds(3), Workers: 2})
 	a, b := p.Episodes[0][0], p.Episodes[0][1]
@@ -183,14 +169,8 @@ func TestChoicePlays(t *testing.T) {
 
 // A baseline that the caller names has the configuration that the experiment gives it.
 func TestBaselineConfig(t *testing.T) {
-	autoscaler, err := catalog.Default().Baseline("autoscaler")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fixed, err := catalog.Default().Baseline("fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	autoscaler := must.Get(catalog.Default().Baseline("autoscaler"))(t)
+	fixed := must.Get(catalog.Default().Baseline("fixed"))(t)
 	own := configs.Choice{Name: "autoscaler", Config: "the experiment's own"}
 	c := Choice{Experiment: &configs.Experiment{Eval: configs.Eval{Baselines: []configs.Choice{{Name: "oracle"}, own, own}}}}
 	want := []configs.Choice{own, own, {Name: "fixed", Config: fixed.Config()}}
@@ -244,17 +224,13 @@ func TestChooseErrors(t *testing.T) {
 // A checkpoint that is damaged is refused with its reason.
 func TestChooseDamaged(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "run"), os.DirFS(of(t, "s3")[0])); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(filepath.Join(dir, "run"), os.DirFS(of(t, "s3")[0])))
 	list, err := filepath.Glob(filepath.Join(dir, "run", "checkpoints", "step-*", "policy.json"))
 	if err != nil || len(list) == 0 {
 		t.Fatal("no checkpoints to damage", err)
 	}
 	for _, f := range list {
-		if err := os.WriteFile(f, []byte("{}"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(f, []byte("{}"), 0o666))
 	}
 	if _, err := Choose(catalog.Default(), []string{filepath.Join(dir, "run")}, "", nil); err == nil ||
 		!strings.Contains(err.Error(), "policy.json") {

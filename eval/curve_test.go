@@ -6,18 +6,16 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // logged is a run folder with a log.
 func logged(t *testing.T, name, lines string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "metrics.jsonl"), []byte(lines), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "metrics.jsonl"), []byte(lines), 0o666))
 	return dir
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/golden"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // goldenDPI keeps the images in testdata small; the figures themselves are drawn finer.
@@ -24,9 +25,7 @@ const goldenDPI = 60
 func checkFigures(t *testing.T, prefix string, p *Played, s *Summary, curves []Curve) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := writeData(dir, p, s, curves); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeData(dir, p, s, curves))
 	painter := newPainter(dir, s)
 	painter.save = func(f *chart.Figure, name string) ([]string, error) {
 		var b bytes.Buffer
@@ -36,9 +35,7 @@ func checkFigures(t *testing.T, prefix string, p *Played, s *Summary, curves []C
 		golden.Image(t, prefix+"-"+name+".png", b.Bytes())
 		return []string{name}, nil
 	}
-	if err := painter.drawAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, painter.drawAll())
 }
 
 // Known levels are drawn where the data is near them, and the key says what they are.
@@ -107,11 +104,8 @@ func small(t *testing.T) (*Played, *Summary, []Curve) {
 		p.Steps, p.Samples = append(p.Steps, steps), append(p.Samples, []SampleSet{{1, float64(2 + c)}})
 	}
 	m := Metric{Name: "a long name indeed", Unit: "a long unit as well", Better: envs.Lower}
-	s, err := Summarise(p, Analysis{Metrics: []Metric{m},
-		Plots: Plots{Scatter: []Metric{m, ReturnMetric}, Series: []Metric{ReturnMetric}}, Resamples: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Summarise(p, Analysis{Metrics: []Metric{m},
+		Plots: Plots{Scatter: []Metric{m, ReturnMetric}, Series: []Metric{ReturnMetric}}, Resamples: 100}))(t)
 	return p, s, []Curve{{Group: "learner", Run: "runs/learner", Metric: "rollout/ep_rew_mean", Steps: []int64{0, 1000},
 		Values: []float64{-3, -1}}}
 }
@@ -132,10 +126,7 @@ func TestManyPolicies(t *testing.T) {
 		p.Episodes, p.Steps, p.Samples = append(p.Episodes, p.Episodes[1]), append(p.Steps, p.Steps[1]),
 			append(p.Samples, p.Samples[1])
 	}
-	s, err := Summarise(p, Analysis{Metrics: []Metric{ReturnMetric}, Resamples: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Summarise(p, Analysis{Metrics: []Metric{ReturnMetric}, Resamples: 100}))(t)
 	checkFigures(t, "many", p, s, nil)
 }
 
@@ -168,43 +159,28 @@ func TestOddFigures(t *testing.T) {
 				p.Episodes, p.Steps = append(p.Episodes, [][]envs.Episode{eps}), append(p.Steps, steps)
 				p.Samples = append(p.Samples, []SampleSet{x, nil})
 			}
-			m, err := Metrics(spec, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Summarise(p, Analysis{Metrics: m, Plots: Plots{Scatter: m, Series: m}, Resamples: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(Metrics(spec, nil))(t)
+			s := must.Get(Summarise(p, Analysis{Metrics: m, Plots: Plots{Scatter: m, Series: m}, Resamples: 100}))(t)
 			dir := t.TempDir()
 			curve := Curve{Group: "p0", Run: "r", Metric: "m"}
 			for k, v := range x {
 				curve.Steps, curve.Values = append(curve.Steps, int64(k)), append(curve.Values, v)
 			}
-			if err := writeData(dir, p, s, []Curve{curve}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, writeData(dir, p, s, []Curve{curve}))
 			painter := newPainter(dir, s)
 			painter.save = func(f *chart.Figure, name string) ([]string, error) {
 				return []string{name}, errors.Join(f.PNG(io.Discard, 20), f.SVG(io.Discard))
 			}
-			if err := painter.drawAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, painter.drawAll())
 			if len(s.Figures) < 6 {
 				t.Errorf("only %d figures: %v", len(s.Figures), s.Figures)
 			}
 			if Text(s) == "" || Markdown(s) == "" {
 				t.Error("no table")
 			}
-			b, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(json.Marshal(s))(t)
 			var back Summary
-			if err := json.Unmarshal(b, &back); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(b, &back))
 			if got, want := float64(back.Policies[0].Metrics["x/y"].IQM), float64(s.Policies[0].Metrics["x/y"].IQM); got != want && !math.IsNaN(got) {
 				t.Errorf("IQM read back as %g, was %g", got, want)
 			}

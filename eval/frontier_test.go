@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -14,10 +15,7 @@ import (
 func TestRunFrontier(t *testing.T) {
 	q := FrontierRequest{Names: catalog.Default(), Config: "sizing/attmf", Baselines: []string{"autoscaler.cpu=0.3,0.7", "fixed"},
 		Sets: []string{"env.windows=10", "eval.seeds=1-4"}, Levels: []float64{1}, Resamples: 100, Workers: 2}
-	r, err := RunFrontier(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(RunFrontier(t.Context(), q))(t)
 	if len(r.Points) != 3 || r.Points[0].Setting != "cpu 0.3" || r.Points[2].Family != "fixed" || r.Objective != "price" {
 		t.Errorf("points are %+v", r.Points)
 	}

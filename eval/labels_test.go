@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Groups are named by their experiment and by what tells them apart, never two alike.
@@ -15,9 +17,7 @@ func TestGroupLabels(t *testing.T) {
 		var m map[string]any
 		d := json.NewDecoder(bytes.NewReader(fmt.Appendf(nil, `{"name": %q, "agent": {%s}}`, base, keys)))
 		d.UseNumber()
-		if err := d.Decode(&m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Decode(&m))
 		return named{base: base, folder: folder, config: m}
 	}
 	for _, c := range []struct {

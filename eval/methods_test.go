@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -15,45 +16,23 @@ import (
 func leave(t *testing.T, c *Choice, dir string) *Summary {
 	t.Helper()
 	x := c.Experiment
-	seeds, err := configs.ParseSeeds(x.Eval.Seeds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seeds := must.Get(configs.ParseSeeds(x.Eval.Seeds))(t)
 	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Contestants: c.Contestants, Seeds: seeds,
 		Workers: 2, Traced: 1}
-	p, err := Run(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	by, err := NewCriteria(p.Spec, "", "", 0.02)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plots, err := NewPlots(p.Spec, x.Eval.Scatter, x.Eval.Series)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Summarise(p, Analysis{Criteria: by, Plots: plots, Resamples: 200, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Frontiers(t.Context(), r, p, s); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(dir, p, s, nil); err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Run(t.Context(), r))(t)
+	by := must.Get(NewCriteria(p.Spec, "", "", 0.02))(t)
+	plots := must.Get(NewPlots(p.Spec, x.Eval.Scatter, x.Eval.Series))(t)
+	s := must.Get(Summarise(p, Analysis{Criteria: by, Plots: plots, Resamples: 200, Seed: 1}))(t)
+	must.Do(t, c.Frontiers(t.Context(), r, p, s))
+	must.Do(t, Write(dir, p, s, nil))
 	return s
 }
 
 // Policies that are settings of one method are one frontier, with the values of its dial that were not listed; a bound
 // stands last, and the first sentence says what is had at equal violations.
 func TestFrontiers(t *testing.T) {
-	c, err := Choose(catalog.Default(), nil, "sizing/attmf", []string{"env.windows=6", "eval.seeds=1-6",
-		"eval.baselines=[rule, {name: oracle, horizon: 1, budget: 50}, autoscaler, {name: autoscaler, cpu: 0.4}, fixed]"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Choose(catalog.Default(), nil, "sizing/attmf", []string{"env.windows=6", "eval.seeds=1-6",
+		"eval.baselines=[rule, {name: oracle, horizon: 1, budget: 50}, autoscaler, {name: autoscaler, cpu: 0.4}, fixed]"}))(t)
 	dir := t.TempDir()
 	s := leave(t, c, dir)
 	if got := s.Frontier.Families(); !slices.Equal(got, []string{"rule", "autoscaler", "fixed", "oracle"}) {
@@ -98,14 +77,8 @@ func TestFrontiers(t *testing.T) {
 
 // A baseline that cannot play is refused by its key.
 func TestFit(t *testing.T) {
-	x, err := configs.Load("sizing/attmf", []string{"env.workflow=tcktapp", "eval.baselines=[fixed, rule]"}, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	env, err := train.NewEnv(x, x.Eval.Split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Load("sizing/attmf", []string{"env.workflow=tcktapp", "eval.baselines=[fixed, rule]"}, catalog.Default()))(t)
+	env := must.Get(train.NewEnv(x, x.Eval.Split))(t)
 	if err := Fit(catalog.Default(), x, env); err == nil || !strings.Contains(err.Error(), "eval.baselines[1]: rule: no numbers come with") {
 		t.Errorf("rule without numbers: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The number of workers decides who plays what and when, and nothing else: policies that draw, tuners that remember
@@ -37,14 +38,8 @@ func TestWorkers(t *testing.T) {
 
 func summary(t *testing.T, p *Played) *Summary {
 	t.Helper()
-	m, err := Metrics(p.Spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Summarise(p, Analysis{Metrics: m, Resamples: 1000, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Metrics(p.Spec, nil))(t)
+	s := must.Get(Summarise(p, Analysis{Metrics: m, Resamples: 1000, Seed: 1}))(t)
 	return s
 }
 
@@ -54,10 +49,7 @@ func TestOrder(t *testing.T) {
 	p := run(t, request())
 	cost := map[string]float64{}
 	for c, con := range p.Contestants {
-		s, err := p.Scores(c, Metric{Name: "cost"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(p.Scores(c, Metric{Name: "cost"}))(t)
 		for _, x := range s.Flat() {
 			cost[con.Name] += x / float64(len(s.Flat()))
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -78,12 +79,8 @@ func runFolder(t *testing.T, dir, name, config string, value float64) string {
 	path := filepath.Join(dir, name)
 	put := func(file, text string) {
 		t.Helper()
-		if err := os.MkdirAll(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(path, file), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(path, 0o777))
+		must.Do(t, os.WriteFile(filepath.Join(path, file), []byte(text), 0o666))
 	}
 	var log, times strings.Builder
 	for k := range 3 {
@@ -112,11 +109,8 @@ func TestPlotRuns(t *testing.T) {
 	runFolder(t, dir, "other-s9", made(9, "0.2"), 5)
 	runFolder(t, dir, "again/x-s1", made(1, "0.3"), 5)
 	out := filepath.Join(dir, "curves")
-	got, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "*"), filepath.Join(dir, "again/x-s1")},
-		Metrics: []string{"rollout/cost", "time/fps"}, Out: out, Band: BandRange})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "*"), filepath.Join(dir, "again/x-s1")},
+		Metrics: []string{"rollout/cost", "time/fps"}, Out: out, Band: BandRange}))(t)
 	want := []string{"learning_curve.png", "learning_curve.svg", "learning_curve.pdf", "learning_curve.csv",
 		"learning_curve_bands.csv"}
 	for i := range want {
@@ -132,10 +126,7 @@ func TestPlotRuns(t *testing.T) {
 	}
 	text := func(i int) string {
 		t.Helper()
-		b, err := os.ReadFile(want[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(want[i]))(t)
 		return string(b)
 	}
 	for _, w := range []string{
@@ -153,11 +144,9 @@ func TestPlotRuns(t *testing.T) {
 		t.Errorf("lines are %s", text(4))
 	}
 	// Over time, named, every run for itself.
-	if _, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "x-s1"), filepath.Join(dir, "x-s2")},
+	must.Get(PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "x-s1"), filepath.Join(dir, "x-s2")},
 		Metrics: []string{"rollout/cost"}, Time: true, Separate: true,
-		Labels: []string{"first", "second"}, Out: out, Name: "times", Smooth: 0.5, Log: true}); err != nil {
-		t.Fatal(err)
-	}
+		Labels: []string{"first", "second"}, Out: out, Name: "times", Smooth: 0.5, Log: true}))(t)
 	b, err := os.ReadFile(filepath.Join(out, "times.csv"))
 	if err != nil || !strings.Contains(string(b), "second,"+filepath.Join(dir, "x-s2")+",rollout/cost,20,36,200\n") {
 		t.Errorf("over time: %s, %v", b, err)
@@ -168,9 +157,7 @@ func TestPlotRuns(t *testing.T) {
 func TestClocked(t *testing.T) {
 	dir := logged(t, "a", "{\"step\":5,\"x\":1}\n{\"step\":15,\"x\":1}\n{\"step\":30,\"x\":1}\n")
 	times := "{\"step\":0,\"time/elapsed_s\":0}\n{\"step\":10,\"time/elapsed_s\":10}\n{\"step\":20,\"time/elapsed_s\":20}\n{\"step\":20,\"time/elapsed_s\":5}\n{\"step\":30,\"time/elapsed_s\":8}\n"
-	if err := os.WriteFile(filepath.Join(dir, "timing.jsonl"), []byte(times), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "timing.jsonl"), []byte(times), 0o666))
 	c, err := ReadCurve(dir, "a", "x")
 	if err == nil {
 		c, err = c.clocked()

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A pilot's rows have its differences, deviations and units, and power rises with the number of workloads.
@@ -13,9 +15,7 @@ func TestPowerOf(t *testing.T) {
 	dir, _, s := written(t)
 	rows, err := PowerOf(dir, PowerPlan{Training: []int{3}, Workloads: []int{5, 50}, Metrics: []string{"cost"},
 		Trials: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(rows) != 2*4 {
 		t.Fatalf("%d rows, want two for each of four baselines", len(rows))
 	}
@@ -34,9 +34,7 @@ func TestPowerOf(t *testing.T) {
 	if err != nil || len(rows) != 2 || rows[0].TrainingSeeds != 1 {
 		t.Errorf("%+v, %v", rows, err)
 	}
-	if err := os.Remove(filepath.Join(one, ScoresFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(one, ScoresFile)))
 	if _, err := PowerOf(one, PowerPlan{Training: []int{1}, Workloads: []int{5}, Trials: 100}); err == nil ||
 		!strings.Contains(err.Error(), "scores.csv is missing") {
 		t.Errorf("without scores: %v", err)

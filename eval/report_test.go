@@ -7,16 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The page has the verdicts, their scope, every number with its unit, every figure, and the way to all of it again;
 // nothing of it lies elsewhere, and every file that it links to is there.
 func TestReport(t *testing.T) {
 	dir, _, s := written(t)
-	b, err := os.ReadFile(filepath.Join(dir, ReportFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(dir, ReportFile)))(t)
 	page := string(b)
 	for _, want := range []string{
 		"<title>Evaluation in stoker/Synthetic-v1</title>", "20 workload seeds (test)",
@@ -68,13 +67,8 @@ func TestReportSmall(t *testing.T) {
 	s.Policies[0].Name = "<script>alert(1)</script>"
 	s.EnvConfig = map[string]any{"b": 1, "a": uint64(1)<<63 + 1}
 	dir := filepath.Join(t.TempDir(), "eval")
-	if err := Write(dir, p, s, nil); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, ReportFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, p, s, nil))
+	b := must.Get(os.ReadFile(filepath.Join(dir, ReportFile)))(t)
 	page := string(b)
 	if strings.Contains(page, "<script>") || !strings.Contains(page, "too few workload seeds for any verdict: 3") ||
 		!strings.Contains(page, "&#34;a&#34;: 9223372036854775809,\n  &#34;b&#34;: 1") {
@@ -84,9 +78,7 @@ func TestReportSmall(t *testing.T) {
 	if err := writeReport(dir, s); err == nil || !strings.Contains(err.Error(), "environment: json: unsupported type") {
 		t.Errorf("a configuration that is no data: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "intervals.svg")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "intervals.svg")))
 	if err := writeReport(dir, s); err == nil || !strings.Contains(err.Error(), "intervals.svg") {
 		t.Errorf("a figure that is gone: %v", err)
 	}

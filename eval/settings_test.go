@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -15,14 +16,8 @@ import (
 func TestSettings(t *testing.T) {
 	settings := func(sets []string, baseline []string, runs ...string) Settings {
 		t.Helper()
-		c, err := Choose(catalog.Default(), append(of(t, runs...), baseline...), "", sets)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := c.Settings()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Choose(catalog.Default(), append(of(t, runs...), baseline...), "", sets))(t)
+		s := must.Get(c.Settings())(t)
 		return s
 	}
 	base := settings(nil, nil, "s1", "s2")
@@ -32,9 +27,7 @@ func TestSettings(t *testing.T) {
 	if _, err := base.May(out, false); err != nil {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if err := Write(out, p, sum, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(out, p, sum, nil))
 	if replaced, err := settings(nil, nil, "s1", "s2").May(out, false); err != nil || replaced != "" {
 		t.Errorf("the same settings: %q, %v", replaced, err)
 	}
@@ -65,9 +58,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"{}": "older version", "{": "unexpected end"} {
-		if err := os.WriteFile(filepath.Join(out, SummaryFile), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(out, SummaryFile), []byte(text), 0o600))
 		if _, err := base.May(out, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("eval.json is %s: %v, want %q", text, err, want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -37,14 +38,8 @@ func match(n int, shift, noise float64) *Played {
 
 func all(t *testing.T, p *Played) *Summary {
 	t.Helper()
-	m, err := Metrics(p.Spec, []string{"down", "up", "aside", "return"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Summarise(p, Analysis{Metrics: m, Resamples: 1000, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Metrics(p.Spec, []string{"down", "up", "aside", "return"}))(t)
+	s := must.Get(Summarise(p, Analysis{Metrics: m, Resamples: 1000, Seed: 1}))(t)
 	return s
 }
 
@@ -157,17 +152,12 @@ func TestMissingScore(t *testing.T) {
 	if c := s.against("a", "down")[0]; c.Verdict != Worse {
 		t.Errorf("without: %+v", c)
 	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(s))(t)
 	if !strings.Contains(string(b), `"up":{"iqm":null,"lo":null,"hi":null,"mean":null,"mean_lo":null,"mean_hi":null}`) {
 		t.Errorf("no null in %s", b)
 	}
 	var back Summary
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &back))
 	if !math.IsNaN(float64(back.Policies[0].Metrics["up"].IQM)) ||
 		!reflect.DeepEqual(back.Policies[1].Metrics["up"], s.Policies[1].Metrics["up"]) {
 		t.Errorf("read back as %+v", back.Policies)
@@ -221,18 +211,9 @@ func TestMetrics(t *testing.T) {
 // What the scatter figure shows is estimated, also where other metrics were asked for.
 func TestAnalysis(t *testing.T) {
 	p := match(20, 1, 0.1)
-	m, err := Metrics(p.Spec, []string{"up"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plots, err := NewPlots(p.Spec, []string{"up", "down"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Summarise(p, Analysis{Metrics: m, Plots: plots, Resamples: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Metrics(p.Spec, []string{"up"}))(t)
+	plots := must.Get(NewPlots(p.Spec, []string{"up", "down"}, nil))(t)
+	s := must.Get(Summarise(p, Analysis{Metrics: m, Plots: plots, Resamples: 100}))(t)
 	if _, ok := s.Policies[0].Metrics["down"]; !ok || len(s.Metrics) != 2 || len(m) != 1 {
 		t.Errorf("metrics %v", s.Metrics)
 	}

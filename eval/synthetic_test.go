@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -115,22 +116,10 @@ func syntheticCurves() []Curve {
 
 func summarise(t testing.TB, p *Played) *Summary {
 	t.Helper()
-	metrics, err := Metrics(p.Spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plots, err := NewPlots(p.Spec, []string{"cost", "violated"}, []string{"load", "cost", "latency", "violated"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	by, err := NewCriteria(p.Spec, "", "", 0.02)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Summarise(p, Analysis{Metrics: metrics, Plots: plots, Criteria: by, Resamples: 1000, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := must.Get(Metrics(p.Spec, nil))(t)
+	plots := must.Get(NewPlots(p.Spec, []string{"cost", "violated"}, []string{"load", "cost", "latency", "violated"}))(t)
+	by := must.Get(NewCriteria(p.Spec, "", "", 0.02))(t)
+	s := must.Get(Summarise(p, Analysis{Metrics: metrics, Plots: plots, Criteria: by, Resamples: 1000, Seed: 1}))(t)
 	s.Workload, s.Split = map[string]any{"path": "synthetic"}, "test"
 	s.Command, s.Version, s.Revision = []string{"stoker", "eval", "runs/attmf"}, "v0", "0000000"
 	return s

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -40,18 +41,9 @@ func service(noise float64, levels ...[2]float64) *Played {
 
 func judged(t *testing.T, p *Played, constraint string) *Summary {
 	t.Helper()
-	m, err := Metrics(p.Spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	by, err := NewCriteria(p.Spec, constraint, "", 0.02)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Summarise(p, Analysis{Metrics: m, Criteria: by, Resamples: 1000, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Metrics(p.Spec, nil))(t)
+	by := must.Get(NewCriteria(p.Spec, constraint, "", 0.02))(t)
+	s := must.Get(Summarise(p, Analysis{Metrics: m, Criteria: by, Resamples: 1000, Seed: 1}))(t)
 	return s
 }
 
@@ -161,10 +153,7 @@ func TestCriteria(t *testing.T) {
 	if by, err := NewCriteria(&envs.Spec{ID: "x"}, "", "", 0); err != nil || by.Constraint != nil || by.Objective.Name != "return" {
 		t.Errorf("an environment that names nothing: %+v, %v", by, err)
 	}
-	by, err := NewCriteria(spec, "", "return", 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	by := must.Get(NewCriteria(spec, "", "return", 0.1))(t)
 	by.Constraint.Bounds = envs.AtLeast(0)
 	if got := by.margin(-20); got != 2 {
 		t.Errorf("a tenth of 20 is %g", got)

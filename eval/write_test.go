@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 var (
@@ -32,18 +34,12 @@ func written(t *testing.T) (string, *Played, *Summary) {
 	once.Do(func() {
 		evaluated.p = synthetic()
 		evaluated.s = summarise(t, evaluated.p)
-		if err := Write(dir, evaluated.p, evaluated.s, syntheticCurves()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(dir, evaluated.p, evaluated.s, syntheticCurves()))
 		evaluated.files = files(t, dir)
 	})
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o777))
 	for name, text := range evaluated.files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	return dir, evaluated.p, evaluated.s
 }
@@ -53,24 +49,16 @@ func writtenSmall(t *testing.T) (string, *Played, *Summary) {
 	t.Helper()
 	p, s, curves := small(t)
 	dir := filepath.Join(t.TempDir(), "eval")
-	if err := Write(dir, p, s, curves); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, p, s, curves))
 	return dir, p, s
 }
 
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadDir(dir))(t)
 	for _, e := range list {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		out[e.Name()] = string(b)
 	}
 	return out
@@ -99,10 +87,7 @@ func TestSchema(t *testing.T) {
 	}
 	list := func(b []byte) (out []json.RawMessage) { decode(b, &out); return out }
 	text := func(b []byte) (out string) { decode(b, &out); return out }
-	b, err := os.ReadFile(filepath.Join(dir, "eval.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(dir, "eval.json")))(t)
 	top = keys("eval.json", b, "env", "workload", "seeds", "metrics", "policies", "comparisons")
 	if text(top["env"]) != p.Spec.ID {
 		t.Errorf("env is %s", top["env"])
@@ -145,15 +130,9 @@ func TestSchema(t *testing.T) {
 // scores.csv has every raw score to the last bit, under the names that others read.
 func TestScoresFile(t *testing.T) {
 	dir, p, s := written(t)
-	f, err := os.Open(filepath.Join(dir, "scores.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(dir, "scores.csv")))(t)
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(f).ReadAll())(t)
 	if want := []string{"policy", "training_seed", "workload_seed", "metric", "value"}; !slices.Equal(rows[0], want) {
 		t.Errorf("head %v, want %v", rows[0], want)
 	}
@@ -178,14 +157,9 @@ func TestReplot(t *testing.T) {
 		if _, ok := before[f]; !ok {
 			t.Fatalf("there is no %s", f)
 		}
-		if err := os.Remove(filepath.Join(dir, f)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(dir, f)))
 	}
-	back, err := Replot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(Replot(dir))(t)
 	if !slices.Equal(back.Figures, s.Figures) {
 		t.Errorf("figures %v, were %v", back.Figures, s.Figures)
 	}
@@ -214,15 +188,10 @@ func TestReplotErrors(t *testing.T) {
 		{"eval.json", "{", "eval.json: unexpected end of JSON input"},
 		{"eval.json", "{}", "was made by an older version, which kept no intervals of means: evaluate again"},
 	} {
-		old, err := os.ReadFile(filepath.Join(dir, c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must.Get(os.ReadFile(filepath.Join(dir, c.file)))(t)
 		put := func(b []byte) {
 			t.Helper()
-			if err := os.WriteFile(filepath.Join(dir, c.file), b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, c.file), b, 0o666))
 		}
 		put([]byte(c.text))
 		if _, err := Replot(dir); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -239,20 +208,14 @@ func TestReplotErrors(t *testing.T) {
 func TestUnwritable(t *testing.T) {
 	p, s, _ := small(t)
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o666))
 	if err := Write(filepath.Join(file, "eval"), p, s, nil); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("below a file: %v", err)
 	}
 	for _, name := range []string{"scores.csv", "scatter.csv", "intervals.png", "table.md"} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, SummaryFile), []byte("{}"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, SummaryFile), []byte("{}"), 0o666))
+		must.Do(t, os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o777))
 		if err := Write(dir, p, s, nil); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is a folder: %v", name, err)
 		}
@@ -280,14 +243,10 @@ func TestKeepsOld(t *testing.T) {
 func TestRewrite(t *testing.T) {
 	dir, _, _ := writtenSmall(t)
 	killed := filepath.Join(dir, ".writing-1")
-	if err := os.MkdirAll(filepath.Join(killed, "figures"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(killed, "figures"), 0o777))
 	p := match(6, 1, 0.1)
 	s := summary(t, p)
-	if err := Write(dir, p, s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, p, s, nil))
 	if _, err := os.Stat(killed); err == nil {
 		t.Errorf("%s is still there", killed)
 	}
@@ -301,28 +260,17 @@ func TestRewrite(t *testing.T) {
 			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, SummaryFile), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, SummaryFile), []byte("{"), 0o666))
 	if err := Write(dir, p, s, nil); err != nil {
 		t.Error(err)
 	}
 	// Names in a summary that lead out of the folder are not followed.
 	outside := filepath.Join(filepath.Dir(dir), "kept")
-	if err := os.WriteFile(outside, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(outside, nil, 0o666))
 	s.Figures = []string{"../kept"}
-	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, SummaryFile), b, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(dir, p, s, nil); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(s))(t)
+	must.Do(t, os.WriteFile(filepath.Join(dir, SummaryFile), b, 0o666))
+	must.Do(t, Write(dir, p, s, nil))
 	if _, err := os.Stat(outside); err != nil {
 		t.Error(err)
 	}
@@ -338,10 +286,7 @@ func TestSampleRows(t *testing.T) {
 		if r[0] != "attmf" {
 			continue
 		}
-		share, err := strconv.ParseFloat(r[3], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		share := must.Get(strconv.ParseFloat(r[3], 64))(t)
 		shares = append(shares, share)
 		if v, _ := strconv.ParseFloat(r[4], 64); share == 1 && v != largest {
 			t.Errorf("the largest is %g, want %g", v, largest)

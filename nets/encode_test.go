@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func sprint(x ...any) string { return strings.TrimSuffix(fmt.Sprintln(x...), "\n") }
@@ -12,10 +14,7 @@ func sprint(x ...any) string { return strings.TrimSuffix(fmt.Sprintln(x...), "\n
 // Descriptions come back from JSON as they were, with all that follows from them.
 func TestEncode(t *testing.T) {
 	for name, a := range specimens() {
-		b, err := EncodeArch(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(EncodeArch(a))(t)
 		got, err := DecodeArch(b)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -24,10 +23,7 @@ func TestEncode(t *testing.T) {
 			t.Errorf("%s came back as %+v, want %+v", name, got, a)
 		}
 	}
-	b, err := EncodeArch(specimens()["attention"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(EncodeArch(specimens()["attention"]))(t)
 	const want = `{"kind":"mean-field","arch":{"agents":2,"shared":true,"in":[{"name":"state","width":3},{"name":"action","width":2}],` +
 		`"hidden":[4,3],"out":2,"activation":"relu","norm":"layer","final":"sigmoid","final_bound":0.003,"mix":"attention","score":"exp",` +
 		`"keys":6,"neighbours":[[1],[0,1]],"others":true}}`
@@ -41,10 +37,7 @@ func TestEncode(t *testing.T) {
 
 // What this version doesn't know is refused.
 func TestDecodeRefuses(t *testing.T) {
-	good, err := EncodeArch(specimens()["gumbel"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(EncodeArch(specimens()["gumbel"]))(t)
 	for text, want := range map[string]string{
 		``:                           "nothing here",
 		`{`:                          "unexpected EOF",
@@ -74,10 +67,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 func FuzzDecodeArch(f *testing.F) {
 	for _, a := range specimens() {
-		b, err := EncodeArch(a)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Get(EncodeArch(a))(f)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -89,10 +79,7 @@ func FuzzDecodeArch(f *testing.F) {
 		if _, size := Layout(a); size < 0 || size*a.Groups() > maxParams {
 			t.Errorf("%s has %d groups of %d parameters", b, a.Groups(), size)
 		}
-		again, err := EncodeArch(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(EncodeArch(a))(t)
 		c, err := DecodeArch(again)
 		if err != nil {
 			t.Fatalf("%s became %s: %v", b, again, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -42,9 +43,7 @@ func TestGraphLayout(t *testing.T) {
 }
 
 func TestGraphRefuses(t *testing.T) {
-	if err := cluster().Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cluster().Validate())
 	for want, spoil := range map[string]func(*Graph){
 		"nodes is empty":                      func(g *Graph) { g.Nodes = nil },
 		`nodes[1].name is "job"`:              func(g *Graph) { g.Nodes[1].Name = "job" },
@@ -109,9 +108,7 @@ func TestGraphBatch(t *testing.T) {
 func add(t *testing.T, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 

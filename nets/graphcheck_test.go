@@ -3,6 +3,8 @@ package nets
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // What a network cannot run is said with what would be right.
@@ -13,9 +15,7 @@ func TestGraphChecks(t *testing.T) {
 		b := NewGraphBatch(g)
 		for range 2 {
 			b.AddGraph()
-			if err := b.AddNodes(0, make([]float32, g.Nodes[0].Width)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.AddNodes(0, make([]float32, g.Nodes[0].Width)))
 		}
 		b.Seal()
 		return b

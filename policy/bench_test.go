@@ -3,6 +3,7 @@ package policy_test
 import (
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
@@ -19,9 +20,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Decide(b.Context(), o, out); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(p.Decide(b.Context(), o, out))(b)
 			}
 		})
 	}

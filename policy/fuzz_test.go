@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	"github.com/stoker-rl/stoker/rng"
@@ -39,9 +40,7 @@ func opened(t testing.TB, b []byte) bool {
 	}
 	o := p.NewObservation()
 	for i := range p.Bundle().SelfTest {
-		if err := policy.Show(&p.Bundle().SelfTest[i], o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, policy.Show(&p.Bundle().SelfTest[i], o))
 		_, _ = p.Decide(t.Context(), o, p.NewAction()) // whatever it says, it returns
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
@@ -17,15 +18,10 @@ func TestShippedPoliciesServe(t *testing.T) {
 			f := policytest.Zoo(t, name, 30)
 			b := policytest.Encode(t, f)
 			// A worker is made for its first decision: with one, none of those that are counted makes it.
-			p, err := policy.OpenBytes(b, policy.Options{Digest: bundle.Digest(b), Workers: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(policy.OpenBytes(b, policy.Options{Digest: bundle.Digest(b), Workers: 1}))(t)
 			seen, out := p.NewObservation(), p.NewAction()
 			for i := range f.SelfTest {
-				if err := policy.Show(&f.SelfTest[i], seen); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, policy.Show(&f.SelfTest[i], seen))
 				d, err := p.Decide(t.Context(), seen, out)
 				if err != nil || d.By != policy.ByPolicy {
 					t.Errorf("vector %d: %v, %v", i, d, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
@@ -22,10 +23,7 @@ import (
 // served opens a bundle.
 func served(t testing.TB, f *bundle.File, o policy.Options) *policy.Policy {
 	t.Helper()
-	p, err := policy.OpenBytes(policytest.Encode(t, f), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(policy.OpenBytes(policytest.Encode(t, f), o))(t)
 	return p
 }
 
@@ -33,18 +31,13 @@ func served(t testing.TB, f *bundle.File, o policy.Options) *policy.Policy {
 func shown(t testing.TB, p *policy.Policy, i int) *envs.Observation {
 	t.Helper()
 	o := p.NewObservation()
-	if err := policy.Show(&p.Bundle().SelfTest[i], o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, policy.Show(&p.Bundle().SelfTest[i], o))
 	return o
 }
 
 func decide(t testing.TB, p *policy.Policy, o *envs.Observation, out *envs.Action) policy.Decision {
 	t.Helper()
-	d, err := p.Decide(t.Context(), o, out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(p.Decide(t.Context(), o, out))(t)
 	return d
 }
 
@@ -309,10 +302,7 @@ func TestBeyondMachines(t *testing.T) {
 // Decisions of a sequence follow each other, those of another do not touch them; sequences are bounded and end.
 func TestSequences(t *testing.T) {
 	f := policytest.Zoo(t, "faasconf", 20)
-	spec, err := envs.DecodeSpec(f.Spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(envs.DecodeSpec(f.Spec, nil))(t)
 	used := slices.Index(spec.Kinds[0].Features, "cpu share")
 	f.Seen[0].Features[used] = bundle.Range{Greatest: 5}
 	p := served(t, f, policy.Options{Sequences: 2, Idle: time.Hour, Workers: 1})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
@@ -19,14 +20,9 @@ import (
 func set(t *testing.T, text *json.RawMessage, key, value string) {
 	t.Helper()
 	m := map[string]json.RawMessage{}
-	if err := json.Unmarshal(*text, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(*text, &m))
 	m[key] = json.RawMessage(value)
-	b, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(m))(t)
 	*text = b
 }
 
@@ -110,9 +106,7 @@ func TestForeignBundlesAreRefused(t *testing.T) {
 func TestDigestAndLimit(t *testing.T) {
 	b := policytest.Encode(t, policytest.Zoo(t, "hops-pricer", 4))
 	file := filepath.Join(t.TempDir(), "pricer"+bundle.Extension)
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, b, 0o600))
 	if _, err := policy.Open(file, policy.Options{Digest: "sha256:" + bundle.Digest(b)}); err != nil {
 		t.Error(err)
 	}
@@ -163,10 +157,7 @@ func TestOwnRows(t *testing.T) {
 	}
 	set(t, &f.Spec, "id", `"mine/World-v1"`)
 	mine := policy.Agent{Name: "mine", Open: actor.Open}
-	p, err := policy.OpenBytes(policytest.Encode(t, f), policy.Options{Agents: []policy.Agent{mine}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(policy.OpenBytes(policytest.Encode(t, f), policy.Options{Agents: []policy.Agent{mine}}))(t)
 	if d := decide(t, p, shown(t, p, 0), p.NewAction()); d.By != policy.ByPolicy {
 		t.Errorf("%v", d)
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -113,9 +114,7 @@ func TestBundleMemory(t *testing.T) {
 		f.Provenance.Steps = int64(i)
 		data := policytest.Encode(t, f)
 		write(t, path, data)
-		if err := c.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Process.Signal(syscall.SIGHUP))
 		var all sync.WaitGroup
 		for range 16 { // all workers have something to do
 			all.Go(func() {
@@ -145,13 +144,8 @@ func TestBundleMemory(t *testing.T) {
 func begin(t *testing.T, tool string, args []string) (c *exec.Cmd, web, rpc string) {
 	t.Helper()
 	c = exec.Command(tool, args...)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(c.StdoutPipe())(t)
+	must.Do(t, c.Start())
 	t.Cleanup(func() { _ = c.Process.Kill() })
 	var text strings.Builder
 	for b := make([]byte, 1024); !strings.Contains(text.String(), "ready"); {
@@ -174,10 +168,7 @@ func begin(t *testing.T, tool string, args []string) (c *exec.Cmd, web, rpc stri
 
 func raw(t *testing.T, address, method string, message []byte) func() {
 	t.Helper()
-	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 	t.Logf("answered with %.120v", sendRaw(t.Context(), c, method, message))
 	return func() { _ = c.Close() }
 }
@@ -188,10 +179,7 @@ func many(t *testing.T, n int, address string, attack func(net.Conn)) func() {
 	var all []net.Conn
 	done := make(chan struct{}, n)
 	for range n {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", address))(t)
 		all = append(all, c)
 		_ = c.SetWriteDeadline(time.Now().Add(4 * time.Second)) // what is not read is not sent
 		go func() {

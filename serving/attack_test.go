@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	"github.com/stoker-rl/stoker/serving"
@@ -116,10 +117,7 @@ func TestWithheldMessages(t *testing.T) {
 	const budget = 4 << 20
 	r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) { o.MaxMemory = budget }, serving.Files{})
 	for range 60 { // each announces 8 MB and sends 64 KB: more than the budget together
-		c, err := net.Dial("tcp", r.grpc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", r.grpc))(t)
 		defer c.Close()
 		withhold(t, c, pb.GRPCInferenceService_ModelInfer_FullMethodName, 64<<10-1)
 	}
@@ -151,9 +149,7 @@ func TestWithheldMessages(t *testing.T) {
 func TestWatchEnds(t *testing.T) {
 	r := start(t, []string{"faasconf"}, nil, serving.Files{})
 	w, err := grpc_health_v1.NewHealthClient(dial(t, r)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := w.Recv(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,18 +168,13 @@ func TestWatchEnds(t *testing.T) {
 func TestPages(t *testing.T) {
 	r := start(t, []string{"faasconf"}, nil, serving.Files{})
 	ask := func(method, address, path, host, origin string) int {
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+address+path, nil))(t)
 		req.Host = host
 		if origin != "" {
 			req.Header.Set("Origin", origin)
 		}
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		res.Body.Close()
 		return res.StatusCode
 	}
@@ -228,10 +219,7 @@ func TestBeyondLoopback(t *testing.T) {
 		{serving.Files{Certificate: cert, Key: key}, true, true, "load and unload need a credential"},
 		{serving.Files{Tokens: tokens}, true, true, ""},
 	} {
-		s, err := serving.NewSecurity(c.files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(serving.NewSecurity(c.files))(t)
 		web, admin := "0.0.0.0:0", ""
 		if c.admin {
 			web, admin = admin, web
@@ -265,10 +253,7 @@ func TestConnections(t *testing.T) {
 	}
 	var all []net.Conn
 	for i := range 5 {
-		c, err := net.Dial("tcp", r.http)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", r.http))(t)
 		defer c.Close()
 		if err := ask(c); (err == nil) != (i < 3) {
 			t.Errorf("connection %d: %v", i, err)
@@ -279,10 +264,7 @@ func TestConnections(t *testing.T) {
 	if _, err := io.Copy(io.Discard, all[0]); err != nil { // until the server has closed it
 		t.Fatal(err)
 	}
-	c, err := net.Dial("tcp", r.http)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", r.http))(t)
 	defer c.Close()
 	if err := ask(c); err != nil {
 		t.Errorf("after one was closed: %v", err)
@@ -293,10 +275,7 @@ func TestConnections(t *testing.T) {
 // followed. The access log holds no long names.
 func TestChunkedAndLong(t *testing.T) {
 	r := start(t, []string{"faasconf"}, nil, serving.Files{})
-	c, err := net.Dial("tcp", r.http)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", r.http))(t)
 	defer c.Close()
 	fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"+
 		"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n", faasconf)
@@ -324,10 +303,7 @@ func TestClientCertificatesUnderLoad(t *testing.T) {
 	r := start(t, []string{"faasconf"}, nil, serving.Files{Certificate: cert, Key: key, ClientCA: ca.pem})
 	with := func(a *authority) *tls.Config {
 		cert, key := a.sign(t, "client", 3)
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pair := must.Get(tls.LoadX509KeyPair(cert, key))(t)
 		return &tls.Config{RootCAs: ca.pool(), Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	_, body, message, _ := versionsOf(t, "faasconf", 1)
@@ -430,10 +406,7 @@ func TestRapidReset(t *testing.T) {
 	r := start(t, []string{"faasconf"}, nil, serving.Files{Certificate: cert, Key: key})
 	config := &tls.Config{RootCAs: ca.pool(), NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 	for _, address := range []string{r.http, r.grpc} {
-		c, err := tls.Dial("tcp", address, config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(tls.Dial("tcp", address, config))(t)
 		defer c.Close()
 		reset(t, c, faasconf, 20_000)
 	}

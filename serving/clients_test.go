@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -40,21 +41,16 @@ func wanted(t *testing.T, name string) string {
 		Shape    []int  `json:"shape"`
 		Data     any    `json:"data"`
 	}
-	text, err := json.Marshal(map[string]any{
+	text := must.Get(json.Marshal(map[string]any{
 		"model": name, "version": p.Digest(),
 		"inputs": map[string]tensor{
 			"observation": {"FP32", []int{1, k.Agents, k.Observation.Width()}, o.Values},
 			"active":      {"BOOL", []int{1, k.Agents}, o.Active},
 		},
 		"outputs": map[string]any{"scores": act.Kinds[0]},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	path := filepath.Join(t.TempDir(), "want.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 

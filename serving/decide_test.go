@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	"github.com/stoker-rl/stoker/serving"
@@ -21,9 +22,7 @@ func measurements(t *testing.T, name string) string {
 	f := policytest.Zoo(t, name, 10)
 	env := policytest.World(t, f)
 	p, err := policy.OpenBytes(policytest.Encode(t, f), policy.Options{NoGuard: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var out []byte
 	policytest.Play(t, env, p, 10, func(int, *envs.Observation, *envs.Action) {
 		var v any
@@ -53,18 +52,10 @@ func TestDecide(t *testing.T) {
 	r := start(t, []string{"faasconf", "gnn-placement"}, nil, serving.Files{})
 	for _, name := range []string{"faasconf", "gnn-placement"} {
 		sent := measurements(t, name)
-		p, err := policy.OpenBytes(bundleOf(t, name), policy.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(policy.OpenBytes(bundleOf(t, name), policy.Options{}))(t)
 		d, done, err := p.DecideMeasured(t.Context(), []byte(sent), policy.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := json.Marshal(done)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		want := must.Get(json.Marshal(done))(t)
 		status, body, _ := r.send(t, "POST", "/v2/models/"+name+"/decide?sequence_id=7&sequence_start=true&timeout=1000000", sent)
 		var got struct {
 			Model    string          `json:"model_name"`

@@ -9,18 +9,16 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // preface begins a connection of HTTP/2, and reads what the server sends.
 func preface(t testing.TB, c net.Conn) *http2.Framer {
 	t.Helper()
-	if _, err := io.WriteString(c, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, http2.ClientPreface))(t)
 	f := http2.NewFramer(c, c)
-	if err := f.WriteSettings(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.WriteSettings())
 	return f
 }
 
@@ -38,9 +36,7 @@ func headers(method, path string) []byte {
 func pour(t testing.TB, c net.Conn, path string, n int) *http2.Framer {
 	t.Helper()
 	f := preface(t, c)
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers("POST", path), EndHeaders: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers("POST", path), EndHeaders: true}))
 	data := make([]byte, n)
 	binary.BigEndian.PutUint32(data[1:], 8<<20-5)
 	stream, connection := 64<<10-1, 64<<10-1
@@ -74,14 +70,9 @@ func pour(t testing.TB, c net.Conn, path string, n int) *http2.Framer {
 func withhold(t testing.TB, c net.Conn, path string, n int) {
 	t.Helper()
 	f := pour(t, c, path, n)
-	if err := f.WritePing(false, [8]byte{1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.WritePing(false, [8]byte{1}))
 	for {
-		frame, err := f.ReadFrame()
-		if err != nil {
-			t.Fatal(err)
-		}
+		frame := must.Get(f.ReadFrame())(t)
 		if p, ok := frame.(*http2.PingFrame); ok && p.IsAck() {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/policy/policytest"
@@ -21,14 +22,9 @@ func TestGraph(t *testing.T) {
 	p, all := played(t, name, 100)
 	started := false
 	for i, o := range all {
-		inputs, err := onnx.Inputs(p.Spec(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inputs := must.Get(onnx.Inputs(p.Spec(), o))(t)
 		act := p.NewAction()
-		if _, err := p.Decide(t.Context(), o, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.Decide(t.Context(), o, act))(t)
 		status, body, _ := r.send(t, "POST", "/v2/models/"+name+"/infer", tensorsJSON(t, inputs))
 		if status != http.StatusOK {
 			t.Fatalf("observation %d: %d %.300s", i, status, body)
@@ -74,10 +70,7 @@ func tensorsJSON(t *testing.T, all []onnx.Tensor) string {
 		}
 		inputs = append(inputs, m)
 	}
-	b, err := json.Marshal(map[string]any{"inputs": inputs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(map[string]any{"inputs": inputs}))(t)
 	return string(b)
 }
 
@@ -90,10 +83,7 @@ func TestBadGraphs(t *testing.T) {
 		return slices.Max(o.Kinds[0].Legal) > 1 && o.Kinds[0].Graphs[0].Edges[3].Len > 0
 	})]
 	fresh := func() []onnx.Tensor {
-		inputs, err := onnx.Inputs(p.Spec(), busy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inputs := must.Get(onnx.Inputs(p.Spec(), busy))(t)
 		for i := range inputs { // they share the observation's numbers
 			in := &inputs[i]
 			in.Floats, in.Ints, in.Bools = slices.Clone(in.Floats), slices.Clone(in.Ints), slices.Clone(in.Bools)

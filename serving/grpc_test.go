@@ -14,16 +14,14 @@ import (
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/serving"
 	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 )
 
 func dial(t testing.TB, r *running) *grpc.ClientConn {
 	t.Helper()
-	c, err := grpc.NewClient(r.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(grpc.NewClient(r.grpc, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -42,9 +40,7 @@ func TestGRPC(t *testing.T) {
 		{Name: "active", Datatype: "BOOL", Shape: []int64{1, 6}, Contents: &pb.InferTensorContents{BoolContents: k.Active}},
 	}}
 	out, err := c.ModelInfer(t.Context(), typed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if out.Id != "9" || out.ModelVersion != p.Digest() || out.Parameters["decided_by"].GetStringParam() != "policy" ||
 		!slices.Equal(out.Outputs[0].Contents.Fp32Contents, want) {
 		t.Errorf("answered %v, want %v", out, want)
@@ -135,14 +131,9 @@ func TestGRPCMetadata(t *testing.T) {
 			t.Errorf("health of %q: %v, %v", service, h, err)
 		}
 	}
-	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Send(&grpc_reflection_v1.ServerReflectionRequest{
-		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}); err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context()))(t)
+	must.Do(t, stream.Send(&grpc_reflection_v1.ServerReflectionRequest{
+		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}))
 	list, err := stream.Recv()
 	if err != nil || !strings.Contains(list.String(), "inference.GRPCInferenceService") {
 		t.Errorf("reflection: %v, %v", list, err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	"github.com/stoker-rl/stoker/serving"
@@ -123,9 +124,7 @@ func startBehind(t testing.TB, names []string, change func(*serving.Options, *po
 		change(&o, &p)
 	}
 	security, err := serving.NewSecurity(files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if behind == nil {
 		r.Server, err = serving.Open(specs, "", p, security, o)
 	} else {
@@ -137,13 +136,9 @@ func startBehind(t testing.TB, names []string, change func(*serving.Options, *po
 			r.Server, err = serving.New(set, security, o)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l, err := serving.Listen("127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", security, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r.http, r.grpc, r.admin = l.HTTP.Addr().String(), l.GRPC.Addr().String(), l.Admin.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
@@ -157,33 +152,21 @@ func startBehind(t testing.TB, names []string, change func(*serving.Options, *po
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path+".new", data, 0o600))
+	must.Do(t, os.Rename(path+".new", path))
 }
 
 // send sends a request and returns the status and the body.
 func (r *running) send(t testing.TB, method, path, body string, headers ...string) (int, string, http.Header) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.http+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+r.http+path, strings.NewReader(body)))(t)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(res.Body))(t)
 	return res.StatusCode, string(text), res.Header
 }
 
@@ -223,16 +206,11 @@ func parse(t testing.TB, text string) *answer {
 // seen are observations of a bundle's self-test.
 func seen(t testing.TB, name string) (*policy.Policy, []*envs.Observation) {
 	t.Helper()
-	p, err := policy.OpenBytes(bundleOf(t, name), policy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(policy.OpenBytes(bundleOf(t, name), policy.Options{}))(t)
 	var out []*envs.Observation
 	for i := range p.Bundle().SelfTest {
 		o := p.NewObservation()
-		if err := policy.Show(&p.Bundle().SelfTest[i], o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, policy.Show(&p.Bundle().SelfTest[i], o))
 		out = append(out, o)
 	}
 	return p, out

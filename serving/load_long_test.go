@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -17,10 +18,7 @@ import (
 func stoker(t *testing.T) string {
 	t.Helper()
 	if s := os.Getenv("STOKER"); s != "" {
-		s, err := filepath.Abs(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(filepath.Abs(s))(t)
 		return s
 	}
 	s := filepath.Join(t.TempDir(), "stoker")
@@ -49,18 +47,10 @@ func TestLoad(t *testing.T) {
 	}
 	out, err := exec.Command(py, filepath.Join("clients", "load.py"), stoker(t), dir).CombinedOutput()
 	t.Logf("%s", out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(filepath.Join(dir, "load.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	f := must.Get(os.Open(filepath.Join(dir, "load.csv")))(t)
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(f).ReadAll())(t)
 	claim := func(model, what, bound, unit string, measured float64, holds bool) {
 		proof.Claim(t, proof.Row{Topic: "speed", Claim: fmt.Sprintf("%s: %s", model, what), Bound: bound + unit,
 			Measured: fmt.Sprintf("%.3g%s", measured, unit), Holds: holds})
@@ -68,10 +58,7 @@ func TestLoad(t *testing.T) {
 	cost := map[string]map[string]float64{}
 	for _, row := range rows[1:] {
 		model, what, server := row[0], row[1], row[3]
-		x, err := strconv.ParseFloat(row[4], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(strconv.ParseFloat(row[4], 64))(t)
 		switch name, per := strings.CutPrefix(what, "CPU a request, "); {
 		case per:
 			if cost[model] == nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/serving"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -35,19 +36,14 @@ func prometheus(t *testing.T) {
 	dir := t.TempDir()
 	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: stoker\n  static_configs: [{targets: ['%s']}]\n", r.http)
 	write(t, filepath.Join(dir, "prometheus.yml"), []byte(config))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	l.Close()
 	var log lockedBuffer
 	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+dir,
 		"--web.listen-address="+address)
 	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	transcript := ""
 	for _, c := range [][2]string{
@@ -72,8 +68,6 @@ func prometheus(t *testing.T) {
 	}
 	t.Log(transcript)
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "prometheus.txt"), []byte(transcript), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "prometheus.txt"), []byte(transcript), 0o600))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 )
@@ -86,9 +87,7 @@ func TestBadBundleIsRefused(t *testing.T) {
 	reload := func() { r.reload <- struct{}{}; r.reload <- struct{}{} } // the second is taken when the first is done
 	for i, b := range [][]byte{damaged, good[:len(good)/2], {}, nil} {
 		if b == nil {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(path))
 		} else {
 			write(t, path, b)
 		}
@@ -122,14 +121,9 @@ func TestBadBundleIsRefused(t *testing.T) {
 func (r *running) post(t testing.TB, path string) string {
 	t.Helper()
 	res, err := http.Post("http://"+r.admin+path, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(res.Body))(t)
 	return fmt.Sprint(res.StatusCode, " ", string(text))
 }
 

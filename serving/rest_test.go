@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 	"github.com/stoker-rl/stoker/serving/models"
@@ -36,9 +37,7 @@ func TestRESTDecidesAsPolicy(t *testing.T) {
 			var want []float32
 			for _, o := range all {
 				act := p.NewAction()
-				if _, err := p.Decide(t.Context(), o, act); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(p.Decide(t.Context(), o, act))(t)
 				want = append(want, act.Kinds[0]...)
 			}
 			if got := a.output("scores"); !slices.Equal(got, want) {
@@ -77,9 +76,7 @@ func TestBinary(t *testing.T) {
 		t.Fatalf("%d: %s", status, body)
 	}
 	var n int
-	if _, err := fmt.Sscan(h.Get("Inference-Header-Content-Length"), &n); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(h.Get("Inference-Header-Content-Length"), &n))(t)
 	a, want := parse(t, body[:n]), parse(t, plain)
 	var scores []float32
 	for b := []byte(body[n:]); len(b) > 0; b = b[4:] {

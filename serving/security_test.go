@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/serving"
 	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 )
@@ -46,10 +47,7 @@ func newAuthority(t testing.TB, dir string) *authority {
 	a.cert = &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true,
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, a.cert, a.cert, &a.key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, a.cert, a.cert, &a.key.PublicKey, a.key))(t)
 	write(t, a.pem, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
@@ -60,22 +58,13 @@ func newAuthority(t testing.TB, dir string) *authority {
 // sign writes a certificate and its key as NAME.crt and NAME.key.
 func (a *authority) sign(t testing.TB, name string, serial int64) (cert, key string) {
 	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	c := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), DNSNames: []string{"localhost"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, &k.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, a.cert, &k.PublicKey, a.key))(t)
+	private := must.Get(x509.MarshalPKCS8PrivateKey(k))(t)
 	cert, key = filepath.Join(a.dir, name+".crt"), filepath.Join(a.dir, name+".key")
 	write(t, cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	write(t, key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
@@ -93,10 +82,7 @@ func (r *running) get(t testing.TB, path string, c *tls.Config, token string) (i
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+r.http+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+r.http+path, nil))(t)
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -120,10 +106,7 @@ func TestTLS(t *testing.T) {
 	tokens := filepath.Join(dir, "tokens")
 	write(t, tokens, []byte("# of the scaler\n0123456789abcdef\n"))
 	r := start(t, []string{"faasconf"}, nil, serving.Files{Certificate: cert, Key: key, ClientCA: ca.pem, Tokens: tokens})
-	pair, err := tls.LoadX509KeyPair(clientCert, clientKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must.Get(tls.LoadX509KeyPair(clientCert, clientKey))(t)
 	with := &tls.Config{RootCAs: ca.pool(), Certificates: []tls.Certificate{pair}}
 	for what, c := range map[string]struct {
 		path, token string
@@ -143,10 +126,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", what, status, err, c.want)
 		}
 	}
-	conn, err := grpc.NewClient(r.grpc, grpc.WithTransportCredentials(credentials.NewTLS(with)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(grpc.NewClient(r.grpc, grpc.WithTransportCredentials(credentials.NewTLS(with))))(t)
 	defer conn.Close()
 	c := pb.NewGRPCInferenceServiceClient(conn)
 	if _, err := c.ModelReady(t.Context(), &pb.ModelReadyRequest{Name: "faasconf"}); status.Code(err) != codes.Unauthenticated {
@@ -193,9 +173,7 @@ func TestOnlyLoopback(t *testing.T) {
 	}
 	dir := t.TempDir()
 	short := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(short, []byte("\nabc\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(short, []byte("\nabc\n"), 0o600))
 	for want, f := range map[string]serving.Files{
 		"give both --tls-cert and --tls-key":                    {Certificate: "a"},
 		"it needs --tls-cert and --tls-key too":                 {ClientCA: "a"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 )
@@ -91,10 +92,7 @@ func TestStale(t *testing.T) {
 // The sequences of a client that has most give way to those of one that has none, the oldest first; nobody has more than
 // a fair share while others ask.
 func TestSequencesOfPeers(t *testing.T) {
-	p, err := policy.OpenBytes(bundleOf(t, "faasconf"), policy.Options{Shadow: true, NoGuard: true, Sequences: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(policy.OpenBytes(bundleOf(t, "faasconf"), policy.Options{Shadow: true, NoGuard: true, Sequences: 10}))(t)
 	_, all := seen(t, "faasconf")
 	out := envs.NewAction(p.Spec())
 	ask := func(from string, n int) error {

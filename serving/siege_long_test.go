@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -90,10 +91,7 @@ func TestSiege(t *testing.T) {
 	for range 4 {
 		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
 		client(func() { s.askHTTP(c) })
-		conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 		defer conn.Close()
 		g := pb.NewGRPCInferenceServiceClient(conn)
 		client(func() { s.askGRPC(g) })
@@ -163,9 +161,7 @@ func TestSiege(t *testing.T) {
 	close(stop)
 	honest.Wait()
 	most = max(most, rss(t, cmd.Process.Pid, "VmHWM"))
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Signal(syscall.SIGTERM))
 	ended := cmd.Wait()
 	close(gone)
 	hostile.Wait()
@@ -184,12 +180,8 @@ func TestSiege(t *testing.T) {
 		proof.Claim(t, r)
 	}
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "siege.csv"), table.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := siegeFigure(minutes, p99s, memories, quiet).Save(dir, "siege"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "siege.csv"), table.Bytes(), 0o600))
+		must.Get(siegeFigure(minutes, p99s, memories, quiet).Save(dir, "siege"))(t)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	pb "github.com/stoker-rl/stoker/serving/internal/inference"
@@ -49,14 +50,9 @@ func versionsOf(t testing.TB, name string, n int) (all [][]byte, body string, me
 			f.Arrays[key] = a
 		}
 		b := policytest.Encode(t, f)
-		p, err := policy.OpenBytes(b, policy.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(policy.OpenBytes(b, policy.Options{}))(t)
 		o, act := p.NewObservation(), p.NewAction()
-		if err := policy.Show(&vector, o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, policy.Show(&vector, o))
 		if d, err := p.Decide(t.Context(), o, act); err != nil || d.By != policy.ByPolicy {
 			t.Fatalf("version %d: %v, %v", i, d, err)
 		}
@@ -165,10 +161,7 @@ func rss(t testing.TB, pid int, field string) float64 {
 	if err != nil {
 		t.Skip("there is no /proc")
 	}
-	kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(between(string(text), field+":", "\n")), "kB")), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kb := must.Get(strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(between(string(text), field+":", "\n")), "kB")), 64))(t)
 	return kb / 1024
 }
 
@@ -187,9 +180,7 @@ func TestSoak(t *testing.T) {
 		"--max-in-flight", "8192", "--max-connections", "20000")
 	var out lockedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	for !strings.Contains(out.String(), "ready after") {
 		time.Sleep(time.Millisecond)
@@ -222,10 +213,7 @@ func TestSoak(t *testing.T) {
 	for range 4 {
 		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 		until(func(int) { s.asked.Add(1); s.askHTTP(c) })
-		conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 		defer conn.Close()
 		g := pb.NewGRPCInferenceServiceClient(conn)
 		until(func(int) { s.asked.Add(1); s.askGRPC(g) })
@@ -246,9 +234,7 @@ func TestSoak(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		write(t, path, all[(i+1)%len(all)])
-		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Signal(syscall.SIGHUP))
 		for strings.Count(out.String(), "serving another version") <= i {
 			if time.Sleep(time.Millisecond); time.Since(began) > 3*time.Hour {
 				t.Fatalf("reload %d was not done: %s", i, out.String())
@@ -264,9 +250,7 @@ func TestSoak(t *testing.T) {
 	close(stop)
 	clients.Wait()
 	last := rss(t, cmd.Process.Pid, "VmRSS")
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v, want exit code 0\n%s", err, out.String())
 	}
@@ -287,9 +271,7 @@ func TestSoak(t *testing.T) {
 	t.Log(summary)
 	if dir := os.Getenv(proof.Folder); dir != "" {
 		for name, text := range map[string]string{"soak.txt": summary, "soak.csv": table.String()} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 	"github.com/stoker-rl/stoker/serving/models"
@@ -90,15 +91,9 @@ func startTimed(t *testing.T, data []byte, change func(*serving.Options)) *timed
 	change(&o)
 	path := t.TempDir() + "/faasconf.stoker"
 	write(t, path, data)
-	set, err := models.NewSet([]models.Spec{{Name: "faasconf", Path: path}}, models.Options{MaxBytes: 1 << 30,
-		Open: func(data []byte) (models.Policy, error) { return policy.OpenBytes(data, policy.Options{}) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := serving.New(set, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(models.NewSet([]models.Spec{{Name: "faasconf", Path: path}}, models.Options{MaxBytes: 1 << 30,
+		Open: func(data []byte) (models.Policy, error) { return policy.OpenBytes(data, policy.Options{}) }}))(t)
+	s := must.Get(serving.New(set, nil, o))(t)
 	p, all := seen(t, "faasconf")
 	out := &timed{Server: s, pipes: newPipes(), body: `{"inputs":[` + vectors(p, all[0]) + `]}`, done: make(chan error, 1)}
 	out.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
@@ -112,10 +107,7 @@ func startTimed(t *testing.T, data []byte, change func(*serving.Options)) *timed
 // begin sends the head of a request and a part of its body.
 func (s *timed) begin(t *testing.T, address string, length int, part string) net.Conn {
 	t.Helper()
-	c, err := s.pipes.dial(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(s.pipes.dial(address))(t)
 	fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", faasconf, length, part)
 	synctest.Wait()
 	return c
@@ -200,10 +192,7 @@ func TestStopKeepsClients(t *testing.T) {
 		stopped := make(chan struct{})
 		var clients sync.WaitGroup
 		for range 64 {
-			c, err := s.pipes.dial("192.0.2.1:1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(s.pipes.dial("192.0.2.1:1"))(t)
 			clients.Go(func() {
 				defer c.Close()
 				in := bufio.NewReader(c)
@@ -266,9 +255,7 @@ func TestWithheldBodies(t *testing.T) {
 		withhold("192.0.2.1:1", 20, 200_000) // of the honest client's address
 		ask(200)
 		res, err := s.client.Get("http://localhost/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		text, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		held, bad := strconv.ParseFloat(between(string(text), "\nstoker_request_bytes ", "\n"), 64)

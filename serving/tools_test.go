@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/serving"
 	pb "github.com/stoker-rl/stoker/serving/internal/inference"
 )
@@ -24,12 +25,9 @@ func TestLoadTools(t *testing.T) {
 	script := filepath.Join(dir, "post.lua")
 	write(t, script, []byte(fmt.Sprintf("wrk.method=\"POST\"\nlocal f=io.open(%q,\"rb\")\nwrk.body=f:read(\"*a\")\nf:close()\n", body)))
 	k := all[0].Kinds[0]
-	m, err := proto.Marshal(&pb.ModelInferRequest{ModelName: "faasconf", Inputs: []*pb.ModelInferRequest_InferInputTensor{
+	m := must.Get(proto.Marshal(&pb.ModelInferRequest{ModelName: "faasconf", Inputs: []*pb.ModelInferRequest_InferInputTensor{
 		{Name: "observation", Datatype: "FP32", Shape: []int64{1, 6, 37}, Contents: &pb.InferTensorContents{Fp32Contents: k.Values}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	frame := filepath.Join(dir, "frame")
 	write(t, frame, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(m))), m...))
 	infer := "http://" + r.http + faasconf + "/infer"

@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -227,7 +228,7 @@ func (y *tally) fillUp(t *testing.T, n int, forGood bool, text string, want map[
 	res, err := Start(context.Background(), parse(t, text), o)
 	what := fmt.Sprintf("no space at %v (for good %v)", last, forGood)
 	if !hit {
-		must(t, err)
+		must.Do(t, err)
 		return false
 	}
 	// Without an error it was a link, which is made up for by writing.
@@ -292,6 +293,6 @@ func keepJSON(t *testing.T, v any) {
 		return
 	}
 	b, err := json.MarshalIndent(v, "", "  ")
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, t.Name()+".json"), append(b, '\n'), 0o666))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(filepath.Join(dir, t.Name()+".json"), append(b, '\n'), 0o666))
 }

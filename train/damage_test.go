@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -53,14 +54,14 @@ func killedBehindItsCheckpoint(t testing.TB, text string) *damaged {
 func (d *damaged) read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := durable.ReadFile(d.base, filepath.Join(d.dir(), path), 1<<30)
-	must(t, err)
+	must.Do(t, err)
 	return b
 }
 
 // set gives a file other bytes.
 func (d *damaged) set(t testing.TB, path string, b []byte) {
 	t.Helper()
-	must(t, d.disk.Set(filepath.Join(d.dir(), path), b))
+	must.Do(t, d.disk.Set(filepath.Join(d.dir(), path), b))
 }
 
 // anew undoes all damage and all that was done since.
@@ -155,7 +156,7 @@ func (v *verdicts) damage(t *testing.T, d *damaged, stride int, everyBit bool, p
 	}
 	d.set(t, path, raw)
 	_, err := Resume(context.Background(), d.dir(), d.options())
-	must(t, err)
+	must.Do(t, err)
 	same(t, v.File+" mended", d.outcome(t), d.want)
 }
 
@@ -179,7 +180,7 @@ func TestDamagedRun(t *testing.T) {
 		at := filepath.Base(string(d.read(t, filepath.Join(checkpoints.CheckpointsDir,
 			string(checkpoints.Latest)))[:len(checkpoints.StepName(0))]))
 		entries, err := d.base.ReadDir(filepath.Join(d.dir(), checkpoints.CheckpointsDir, at))
-		must(t, err)
+		must.Do(t, err)
 		files := map[string]string{ // by path: why damage can be harmless
 			checkpoints.RunFile: "",
 			checkpoints.MetricsFile: "lines behind the checkpoint's offset are those of steps that are done again: " +
@@ -264,7 +265,7 @@ func TestMissingFiles(t *testing.T) {
 		filepath.Join(checkpoints.CheckpointsDir, string(checkpoints.Latest)): true,
 	} {
 		d.disk = memory{d.base.Clone()}
-		must(t, d.disk.Remove(filepath.Join(d.dir(), path)))
+		must.Do(t, d.disk.Remove(filepath.Join(d.dir(), path)))
 		_, err := Resume(context.Background(), d.dir(), d.options())
 		switch {
 		case needed && (err == nil || !strings.Contains(err.Error(), filepath.Base(path))):

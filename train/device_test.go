@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A named device is used as it is; auto follows the rule: the learner's size and what the program has.
@@ -39,7 +40,7 @@ func TestChoose(t *testing.T) {
 	} {
 		x := parse(t, small["spread"], c.sets...)
 		got, err := Choose(x, c.gpus, c.have)
-		must(t, err)
+		must.Do(t, err)
 		why := got.Why
 		got.Why = ""
 		if got != c.want || (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
@@ -57,7 +58,7 @@ func TestChooseBySize(t *testing.T) {
 	x := parse(t, small["spread"])
 	x.Agent.Config = crowd{}
 	got, err := Choose(x, 1, []string{"native", "torch"})
-	must(t, err)
+	must.Do(t, err)
 	if got.Engine != "torch" || got.Device != "cuda:0" || !strings.Contains(got.Why, "100000 agents × 100000 samples") {
 		t.Errorf("chose %+v, want torch on cuda:0", got)
 	}
@@ -68,7 +69,7 @@ func TestChooseBySize(t *testing.T) {
 	}
 	x.Agent.Config = crowd{}
 	got, err = Choose(x, 1, []string{"native"})
-	must(t, err)
+	must.Do(t, err)
 	if got.Engine != "native" || got.Device != "cpu" || !strings.Contains(got.Why, "make cuda") {
 		t.Errorf("without libtorch chose %+v, want native on cpu and what to do", got)
 	}
@@ -85,7 +86,7 @@ func TestRunSaysWhereItTrains(t *testing.T) {
 		var out bytes.Buffer
 		o.Out = &out
 		_, err := Start(context.Background(), parse(t, small["lqr"], "engine.device="+device), o)
-		must(t, err)
+		must.Do(t, err)
 		if n := strings.Count(out.String(), "engine.device auto"); want != "" &&
 			(n != 1 || !strings.Contains(out.String(), want)) ||
 			want == "" && n != 0 {
@@ -93,8 +94,8 @@ func TestRunSaysWhereItTrains(t *testing.T) {
 		}
 		var d description
 		raw, err := os.ReadFile(filepath.Join(runs, "a", checkpoints.RunFile))
-		must(t, err)
-		must(t, json.Unmarshal(raw, &d))
+		must.Do(t, err)
+		must.Do(t, json.Unmarshal(raw, &d))
 		if got := d.Sessions[0].Auto; (got != "") != (want != "") || !strings.Contains(want, got) {
 			t.Errorf("device %s: run.json says %q", device, got)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Whatever a configuration says, with the keys of every environment, agent and baseline of the tables: it is refused, or
@@ -23,14 +24,8 @@ func FuzzExperiment(f *testing.F) {
 		f.Add(c.brief(), "train.steps=3")
 	}
 	for _, name := range configs.Shipped() {
-		x, err := configs.Load(name, nil, catalog.Default())
-		if err != nil {
-			f.Fatal(err)
-		}
-		text, err := x.YAML()
-		if err != nil {
-			f.Fatal(err)
-		}
+		x := must.Get(configs.Load(name, nil, catalog.Default()))(f)
+		text := must.Get(x.YAML())(f)
 		f.Add(string(text), "workload.path=a/b")
 	}
 	f.Fuzz(func(t *testing.T, text, set string) {
@@ -38,18 +33,12 @@ func FuzzExperiment(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a, err := x.YAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(x.YAML())(t)
 		y, err := configs.Parse("dump", a, nil, catalog.Default())
 		if err != nil {
 			t.Fatalf("accepted, but its dump is not: %v\n%s", err, a)
 		}
-		before, err := shapeOf(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(shapeOf(x))(t)
 		after, err := shapeOf(y)
 		if err != nil || string(before) != string(after) {
 			t.Errorf("shapes %s, written out and read back %s (%v)", before, after, err)
@@ -101,13 +90,13 @@ func newForgeable(f *testing.F, c combination) *forgeable {
 	f.Helper()
 	d := killedBehindItsCheckpoint(f, c.brief())
 	x, err := readConfig(d.base, d.dir(), catalog.Default())
-	must(f, err)
+	must.Do(f, err)
 	from, err := checkpoints.Find(d.base, d.dir(), checkpoints.Latest)
-	must(f, err)
+	must.Do(f, err)
 	whole, err := checkpoints.OpenFS(d.base, from)
-	must(f, err)
+	must.Do(f, err)
 	w, err := build(x, 0) // once: loading replaces all that an earlier one left
-	must(f, err)
+	must.Do(f, err)
 	f.Cleanup(w.close)
 	return &forgeable{d, c.name, x, whole, w}
 }
@@ -128,7 +117,7 @@ func (r *forgeable) parts(t testing.TB) (all []part) {
 		}
 	}
 	var l learnerState
-	must(t, readJSON(r.whole, learnerStateFile, &l))
+	must.Do(t, readJSON(r.whole, learnerStateFile, &l))
 	for _, name := range slices.Sorted(maps.Keys(l.Blobs)) {
 		all = append(all, part{r, learnerStateFile, name})
 	}
@@ -142,7 +131,7 @@ func (p part) isState() bool { return p.file == checkpoints.EnvsFile || p.blob !
 func (p part) content(t testing.TB) (b []byte, file func([]byte) []byte) {
 	t.Helper()
 	raw, err := p.whole.Read(p.file)
-	must(t, err)
+	must.Do(t, err)
 	switch {
 	case !p.isState():
 		return raw, func(b []byte) []byte { return b }
@@ -150,12 +139,12 @@ func (p part) content(t testing.TB) (b []byte, file func([]byte) []byte) {
 		return statetest.Body(raw), func(b []byte) []byte { return statetest.Forge(raw, b) }
 	}
 	var l learnerState
-	must(t, json.Unmarshal(raw, &l))
+	must.Do(t, json.Unmarshal(raw, &l))
 	blob := l.Blobs[p.blob]
 	return statetest.Body(blob), func(b []byte) []byte {
 		l.Blobs[p.blob] = statetest.Forge(blob, b)
 		raw, err := json.Marshal(l)
-		must(t, err)
+		must.Do(t, err)
 		return raw
 	}
 }
@@ -177,7 +166,7 @@ func FuzzForgedCheckpoint(f *testing.F) {
 		f.Add(uint(i), b, int64(0))
 		p.anew()
 		c, err := checkpoints.OpenFS(p.disk, forge(f, p, file(b), 0))
-		must(f, err)
+		must.Do(f, err)
 		if err := p.run(f, c).load(c); err != nil {
 			f.Fatalf("%s with its own %s %s is refused: %v", p.name, p.file, p.blob, err)
 		}
@@ -221,7 +210,7 @@ func FuzzForgedCheckpoint(f *testing.F) {
 func (r *forgeable) run(t testing.TB, c *checkpoints.Checkpoint) *run {
 	t.Helper()
 	store, err := checkpoints.OpenStore(r.disk, filepath.Dir(c.Dir()))
-	must(t, err)
+	must.Do(t, err)
 	return &run{opts: Options{}.filled(), fs: r.disk, dir: r.dir(), world: r.world, store: store}
 }
 
@@ -231,9 +220,9 @@ func forge(t testing.TB, p part, b []byte, more int64) string {
 	t.Helper()
 	whole := p.whole
 	s, err := checkpoints.OpenStore(p.disk, filepath.Dir(whole.Dir()))
-	must(t, err)
+	must.Do(t, err)
 	w, err := s.Create("forged", whole.Header())
-	must(t, err)
+	must.Do(t, err)
 	for name := range whole.Files() {
 		if strings.Contains(name, ".seg-") {
 			continue
@@ -241,15 +230,15 @@ func forge(t testing.TB, p part, b []byte, more int64) string {
 		data := b
 		if name != p.file {
 			data, err = whole.Read(name)
-			must(t, err)
+			must.Do(t, err)
 		}
-		must(t, w.Blob(name, data))
+		must.Do(t, w.Blob(name, data))
 	}
 	if info, ok := whole.Replay(replayName); ok {
 		forgeReplay(t, w, whole, info, more)
 	}
 	_, err = w.Commit()
-	must(t, err)
+	must.Do(t, err)
 	return filepath.Join(filepath.Dir(whole.Dir()), "forged")
 }
 
@@ -258,12 +247,12 @@ func forgeReplay(t testing.TB, w *checkpoints.Writer, whole *checkpoints.Checkpo
 	more int64) {
 	t.Helper()
 	var rows []byte
-	must(t, whole.ReplayRows(replayName, func(_ int64, row []byte) error { rows = append(rows, row...); return nil }))
+	must.Do(t, whole.ReplayRows(replayName, func(_ int64, row []byte) error { rows = append(rows, row...); return nil }))
 	total := info.Total
 	if more > 0 && more <= 1<<62 {
 		total += more
 	}
-	must(t, w.Replay(replayName, checkpoints.Replay{
+	must.Do(t, w.Replay(replayName, checkpoints.Replay{
 		RowBytes: info.RowBytes, Total: total, Capacity: info.Capacity, SegmentRows: info.SegmentRows,
 		Append: func(dst []byte, first int64, n int) ([]byte, error) {
 			for i := range int64(n) {

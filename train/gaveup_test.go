@@ -5,6 +5,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A policy that serves next to nothing is said to have given up, beside what doing nothing returns; one that serves is not.
@@ -20,10 +22,7 @@ train: {steps: 24, envs: 2, evaluate: {every: 24, episodes: 2}}
 		gaveUp bool
 	}{{"workload.factor=30", true}, {"workload.factor=0.02", false}} {
 		var out bytes.Buffer
-		res, err := Start(context.Background(), parse(t, text, c.factor), Options{RunsDir: t.TempDir(), Out: &out})
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(Start(context.Background(), parse(t, text, c.factor), Options{RunsDir: t.TempDir(), Out: &out}))(t)
 		g := res.GaveUp
 		if (g != nil) != c.gaveUp || strings.Contains(out.String(), "has given up") != c.gaveUp {
 			t.Errorf("%s: %+v, want gave up %v, in\n%s", c.factor, g, c.gaveUp, &out)

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func (l lab) store() string { return filepath.Join(l.dir(), checkpoints.CheckpointsDir) }
@@ -28,7 +29,7 @@ func TestResumeFrom(t *testing.T) {
 		l := newLab(t)
 		l.start(t, x)
 		list, err := checkpoints.List(l.disk, l.store())
-		must(t, err)
+		must.Do(t, err)
 		if len(list) < 4 {
 			t.Fatalf("%s: checkpoints %v, want more", name, list)
 		}
@@ -44,7 +45,7 @@ func TestResumeFrom(t *testing.T) {
 			same(t, name+" from "+c, l.outcome(t), want)
 			l.sound(t)
 			again, err := checkpoints.List(l.disk, l.store())
-			must(t, err)
+			must.Do(t, err)
 			if !slices.Equal(again, list) {
 				t.Errorf("%s: from %s: checkpoints %v, want %v", name, c, again, list)
 			}
@@ -58,7 +59,7 @@ func TestResumeFrom(t *testing.T) {
 			if i > 0 {
 				continue
 			}
-			must(t, os.MkdirAll(res.Aside, 0o777)) // for the lock, which is on the real disk
+			must.Do(t, os.MkdirAll(res.Aside, 0o777)) // for the lock, which is on the real disk
 			o = l.options()
 			o.Steps = x.Train.Steps + 6
 			if res, err := Resume(context.Background(), res.Aside, o); err != nil || res.Steps < o.Steps {
@@ -77,7 +78,7 @@ func TestResumeFromNames(t *testing.T) {
 	want, base := l.outcome(t), l.disk
 	first := checkpoints.StepName(14)
 	best, err := checkpoints.ReadPointer(l.disk, l.store(), checkpoints.Best)
-	must(t, err)
+	must.Do(t, err)
 	for from, c := range map[string]string{
 		first: first, "14": first, filepath.Join(l.store(), first): first, l.store() + "/" + first + "/": first,
 		"best": strings.TrimPrefix(filepath.Base(best), checkpoints.StepName(40)), "latest": "", checkpoints.StepName(40): "",
@@ -129,8 +130,8 @@ func TestDamagedLatest(t *testing.T) {
 		l.start(t, x)
 		at := filepath.Join(l.store(), path)
 		b, err := durable.ReadFile(l.disk, at, 1<<20)
-		must(t, err)
-		must(t, l.disk.Set(at, b[:len(b)-2]))
+		must.Do(t, err)
+		must.Do(t, l.disk.Set(at, b[:len(b)-2]))
 		_, err = Resume(context.Background(), l.dir(), l.options())
 		sound := before
 		if path == string(checkpoints.Latest) {
@@ -144,7 +145,7 @@ func TestDamagedLatest(t *testing.T) {
 		o := l.options()
 		o.From = sound
 		res, err := Resume(context.Background(), l.dir(), o)
-		must(t, err)
+		must.Do(t, err)
 		same(t, path, l.outcome(t), want)
 		l.sound(t)
 		kept, err := durable.ReadFile(l.disk, filepath.Join(res.Aside, checkpoints.CheckpointsDir, path), 1<<20)
@@ -203,12 +204,12 @@ func TestResumeFinished(t *testing.T) {
 	dir := start(t, parse(t, small["lqr"]))
 	// A time long ago, so that one that is written shows although the file system's clock is coarse.
 	old := time.Unix(1_000_000_000, 0)
-	must(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, old, old))
 	}))
 	look := func() string {
 		var s strings.Builder
-		must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}

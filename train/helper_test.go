@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Small experiments: everything that a run does happens in a few milliseconds. Steps, copies and schedules don't
@@ -57,10 +58,7 @@ train: {steps: 36, envs: 3, log_every: 10, evaluate: {every: 14, episodes: 1, me
 
 func parse(t testing.TB, text string, sets ...string) *configs.Experiment {
 	t.Helper()
-	x, err := configs.Parse("test.yaml", []byte(text), sets, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Parse("test.yaml", []byte(text), sets, catalog.Default()))(t)
 	return x
 }
 
@@ -102,19 +100,13 @@ func (l lab) dir() string { return filepath.Join(l.runs, "a") }
 // start runs an experiment to its end.
 func (l lab) start(t testing.TB, x *configs.Experiment) *Result {
 	t.Helper()
-	res, err := Start(context.Background(), x, l.options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(Start(context.Background(), x, l.options()))(t)
 	return res
 }
 
 func (l lab) resume(t testing.TB) *Result {
 	t.Helper()
-	res, err := Resume(context.Background(), l.dir(), l.options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(Resume(context.Background(), l.dir(), l.options()))(t)
 	return res
 }
 
@@ -162,9 +154,7 @@ func options(runs string) Options {
 func start(t testing.TB, x *configs.Experiment) string {
 	t.Helper()
 	runs := t.TempDir()
-	if _, err := Start(context.Background(), x, options(runs)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Start(context.Background(), x, options(runs)))(t)
 	return filepath.Join(runs, "a")
 }
 
@@ -174,21 +164,12 @@ func outcome(t testing.TB, fsys durable.FS, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	read := func(name string, path ...string) {
-		b, err := durable.ReadFile(fsys, filepath.Join(append([]string{dir}, path...)...), 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(durable.ReadFile(fsys, filepath.Join(append([]string{dir}, path...)...), 1<<30))(t)
 		out[name] = string(b)
 	}
 	read(checkpoints.MetricsFile, checkpoints.MetricsFile)
-	at, err := checkpoints.ReadPointer(fsys, filepath.Join(dir, checkpoints.CheckpointsDir), checkpoints.Latest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := fsys.ReadDir(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(checkpoints.ReadPointer(fsys, filepath.Join(dir, checkpoints.CheckpointsDir), checkpoints.Latest))(t)
+	entries := must.Get(fsys.ReadDir(at))(t)
 	for _, p := range []checkpoints.Pointer{checkpoints.Latest, checkpoints.Best} {
 		read(string(p), checkpoints.CheckpointsDir, string(p))
 	}
@@ -248,8 +229,6 @@ func (c *countdown) Err() error {
 func copyTree(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "a")
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(to, os.DirFS(from)))
 	return to
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A run started from another's weights acts as that one did from its first step: the policy of its first checkpoint,
@@ -29,13 +30,13 @@ func TestInitFrom(t *testing.T) {
 			}
 			pupil := filepath.Join(runs, "a")
 			from, err := OpenCheckpoint(teacher) // the best
-			must(t, err)
+			must.Do(t, err)
 			got, err := OpenCheckpoint(pupil)
-			must(t, err)
+			must.Do(t, err)
 			want, err := ReadPolicy(from)
-			must(t, err)
+			must.Do(t, err)
 			have, err := ReadPolicy(got)
-			must(t, err)
+			must.Do(t, err)
 			seen := false
 			for name, a := range want.Arrays {
 				seen = seen || strings.HasSuffix(name, ".shift")
@@ -50,11 +51,9 @@ func TestInitFrom(t *testing.T) {
 				t.Errorf("counters begin at %v", h.Counters)
 			}
 			// It can go on, and what it came from is written down.
-			if _, err := Resume(context.Background(), pupil, options("")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Resume(context.Background(), pupil, options("")))(t)
 			b, err := os.ReadFile(filepath.Join(pupil, checkpoints.RunFile))
-			must(t, err)
+			must.Do(t, err)
 			if !strings.Contains(string(b), `"init_from": "`+teacher) {
 				t.Error("run.json doesn't say where the weights are from")
 			}
@@ -66,12 +65,12 @@ func TestInitFrom(t *testing.T) {
 func TestInitFromRefuses(t *testing.T) {
 	teacher := start(t, parse(t, small["lqr"]))
 	from, err := OpenCheckpoint(teacher)
-	must(t, err)
+	must.Do(t, err)
 	policy := filepath.Join(t.TempDir(), "policy")
 	_, err = checkpoints.ExportPolicy(from, durable.OS{}, policy, PolicyFile)
-	must(t, err)
+	must.Do(t, err)
 	damaged := copyTree(t, from.Dir())
-	must(t, os.WriteFile(filepath.Join(damaged, loopFile), nil, 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(damaged, loopFile), nil, 0o666))
 	for _, c := range []struct {
 		name, from string
 		sets       []string
@@ -110,19 +109,19 @@ func TestInitFromRefuses(t *testing.T) {
 func TestExportPolicy(t *testing.T) {
 	dir := start(t, parse(t, small["spread"]))
 	best, err := OpenCheckpoint(dir)
-	must(t, err)
+	must.Do(t, err)
 	at, err := checkpoints.Find(durable.OS{}, dir, checkpoints.Best)
-	must(t, err)
+	must.Do(t, err)
 	if best.Dir() != at {
 		t.Errorf("a run stands for %s, want its best, %s", best.Dir(), at)
 	}
 	dest := filepath.Join(t.TempDir(), "policy")
 	c, err := checkpoints.ExportPolicy(best, durable.OS{}, dest, PolicyFile)
-	must(t, err)
+	must.Do(t, err)
 	a, err := ReadPolicy(best)
-	must(t, err)
+	must.Do(t, err)
 	b, err := ReadPolicy(c)
-	must(t, err)
+	must.Do(t, err)
 	if string(a.Description) != string(b.Description) || !slices.Equal(a.Arrays["actor"].Data, b.Arrays["actor"].Data) {
 		t.Error("the exported policy is another")
 	}
@@ -130,7 +129,7 @@ func TestExportPolicy(t *testing.T) {
 		t.Errorf("the description is not as the agent wrote it: %s", a.Description)
 	}
 	x, err := ReadExperiment(c, []string{"eval.seeds=1-3"}, catalog.Default())
-	must(t, err)
+	must.Do(t, err)
 	if x.Env.Name != "stoker/SimpleSpread-v1" || x.Eval.Seeds != "1-3" {
 		t.Errorf("its experiment is %+v", x)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -149,7 +150,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				k.Differ++
 			}
 			sound(t, dir)
-			must(t, os.RemoveAll(folder))
+			must.Do(t, os.RemoveAll(folder))
 		}
 		seen = append(seen, k)
 		total.Kills += k.Kills
@@ -186,7 +187,7 @@ func spawn(t *testing.T, folder, text string, stream *rng.Stream, m moment) (thr
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	done := make(chan struct{})
 	var err error
 	go func() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const offline = `
@@ -27,20 +28,13 @@ train: {steps: 12, envs: 3, log_every: 5, evaluate: {every: 4, episodes: 1, metr
 func written(t *testing.T, text string, rows int) string {
 	t.Helper()
 	x := parse(t, text)
-	l, err := library.Make(context.Background(), library.Plan{
+	l := must.Get(library.Make(context.Background(), library.Plan{
 		NewEnv: func() (envs.Env, error) { return NewEnv(x, "train") }, Rows: rows, Seed: 1, High: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var b bytes.Buffer
-	if err := l.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Write(&b))
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 
@@ -62,9 +56,7 @@ func TestLibraryRun(t *testing.T) {
 		gone := written(t, offline, 60)
 		ctx := &countdown{context.Background(), stride}
 		_, err := Start(ctx, parse(t, offline, "train.library.path="+gone), l.options())
-		if err := os.Remove(gone); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(gone))
 		for err != nil {
 			if !errors.Is(err, errStop) {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // underway is a run of a small experiment that has gone on for a while, with its updates under way.
@@ -20,18 +21,18 @@ func underway(t testing.TB, text string, sets ...string) *run {
 	t.Helper()
 	x := parse(t, text, sets...)
 	w, err := build(x, 0)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(w.close)
-	must(t, w.vector.Reset())
+	must.Do(t, w.vector.Reset())
 	dir := t.TempDir()
 	r := &run{opts: Options{}.filled(), fs: durable.OS{}, dir: dir, world: w, saved: -1,
 		progress: newProgress(os.Stderr, false, 0, 1)}
 	r.log, err = openLogger(durable.OS{}, dir, -1)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { r.log.close() })
 	r.phases = newPhases(0)
 	for range 200 {
-		must(t, r.step())
+		must.Do(t, r.step())
 	}
 	return r
 }
@@ -44,12 +45,8 @@ func TestStepsDoNotAllocate(t *testing.T) {
 		r := underway(t, text, everyStep, "train.steps=1000000", "train.log_every=1000000", "train.evaluate.every=0",
 			"train.checkpoint.every=0")
 		n := testing.AllocsPerRun(200, func() {
-			if err := r.step(); err != nil {
-				t.Fatal(err)
-			}
-			if err := r.scheduled(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.step())
+			must.Do(t, r.scheduled(context.Background()))
 			r.progress.update(r.state.Steps, &r.phases)
 		})
 		if n != 0 {
@@ -64,9 +61,7 @@ func BenchmarkStep(b *testing.B) {
 			r := underway(b, text, "engine.workers=1")
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := r.step(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, r.step())
 			}
 			b.ReportMetric(float64(b.N*r.world.vector.NumEnvs())/b.Elapsed().Seconds(), "steps/s")
 		})
@@ -95,9 +90,9 @@ func TestRealInJSON(t *testing.T) {
 	was := []real{1.5, real(math.NaN()), real(math.Inf(1)), real(math.Inf(-1)), 0.1, real(math.Copysign(0, -1)),
 		5e-324, math.MaxFloat64}
 	text, err := json.Marshal(was)
-	must(t, err)
+	must.Do(t, err)
 	var got []real
-	must(t, json.Unmarshal(text, &got))
+	must.Do(t, json.Unmarshal(text, &got))
 	for i, x := range was {
 		if a, b := float64(got[i]), float64(x); math.Float64bits(a) != math.Float64bits(b) &&
 			!(math.IsNaN(a) && math.IsNaN(b)) {
@@ -114,11 +109,11 @@ func TestRealInJSON(t *testing.T) {
 func TestLogOfWhatIsNotFinite(t *testing.T) {
 	dir := t.TempDir()
 	l, err := openLogger(durable.OS{}, dir, -1)
-	must(t, err)
-	must(t, l.write(3, []value{{"a", math.NaN()}, {"b", math.Inf(1)}, {`c"d`, 0.1}}, nil))
-	must(t, l.close())
+	must.Do(t, err)
+	must.Do(t, l.write(3, []value{{"a", math.NaN()}, {"b", math.Inf(1)}, {`c"d`, 0.1}}, nil))
+	must.Do(t, l.close())
 	b, err := os.ReadFile(filepath.Join(dir, checkpoints.MetricsFile))
-	must(t, err)
+	must.Do(t, err)
 	if want := "{\"step\":3,\"a\":null,\"b\":null,\"c\\\"d\":0.1}\n"; string(b) != want {
 		t.Errorf("logged %s, want %s", b, want)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -103,9 +104,9 @@ func TestLogsBeyondTheCheckpoint(t *testing.T) {
 	}
 	for _, name := range []string{checkpoints.MetricsFile, checkpoints.TimingFile} {
 		f, err := l.disk.Append(filepath.Join(l.dir(), name))
-		must(t, err)
+		must.Do(t, err)
 		_, err = f.Write([]byte("{\"step\":17,\"lost\":1}\n{\"step\":1"))
-		must(t, err)
+		must.Do(t, err)
 	}
 	l.resume(t)
 	same(t, "resumed", l.outcome(t), finished(t, x))
@@ -169,9 +170,7 @@ func TestScheduleFollowsTheTotal(t *testing.T) {
 	l.start(t, parse(t, small["lqr"]))
 	o := l.options()
 	o.Steps = 80
-	if _, err := Resume(context.Background(), l.dir(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Resume(context.Background(), l.dir(), o))(t)
 	got := noise(l.outcome(t)[checkpoints.MetricsFile])
 	want := noise(finished(t, parse(t, small["lqr"], "train.steps=80"))[checkpoints.MetricsFile])
 	// At step 56 of 80 the noise has fallen by 0.7 of the way from 0.1 to 0.01.
@@ -191,12 +190,12 @@ func TestKeepAndPointers(t *testing.T) {
 			ctx.n = stride
 			_, err = Resume(ctx, l.dir(), l.options())
 		}
-		must(t, err)
+		must.Do(t, err)
 		store := filepath.Join(l.dir(), checkpoints.CheckpointsDir)
 		best, err := checkpoints.ReadPointer(l.disk, store, checkpoints.Best)
-		must(t, err)
+		must.Do(t, err)
 		entries, err := l.disk.ReadDir(store)
-		must(t, err)
+		must.Do(t, err)
 		var names []string
 		for _, e := range entries {
 			names = append(names, e.Name())
@@ -212,7 +211,7 @@ func TestKeepAndPointers(t *testing.T) {
 				Step int64    `json:"step"`
 				Mean *float64 `json:"eval/mean_reward"`
 			}
-			must(t, json.Unmarshal([]byte(line), &m))
+			must.Do(t, json.Unmarshal([]byte(line), &m))
 			if m.Mean != nil && *m.Mean > top {
 				at, top = m.Step, *m.Mean
 			}
@@ -232,10 +231,8 @@ func TestResumeRefuses(t *testing.T) {
 			if err != nil || !strings.Contains(string(b), old) {
 				t.Fatalf("%s has no %q (%v)", file, old, err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(strings.Replace(string(b), old, to, 1)),
-				0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, file), []byte(strings.Replace(string(b), old, to, 1)),
+				0o666))
 		}
 	}
 	last := filepath.Join(checkpoints.CheckpointsDir, checkpoints.StepName(40))
@@ -245,10 +242,10 @@ func TestResumeRefuses(t *testing.T) {
 		usage  bool
 		want   string
 	}{
-		{"no run", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, configFile))) }, true,
+		{"no run", func(t *testing.T, dir string) { must.Do(t, os.Remove(filepath.Join(dir, configFile))) }, true,
 			"is not a run folder"},
 		{"no checkpoint", func(t *testing.T, dir string) {
-			must(t,
+			must.Do(t,
 				os.RemoveAll(filepath.Join(dir, checkpoints.CheckpointsDir)))
 		}, false, "nothing to resume"},
 		{"a damaged checkpoint", edit(filepath.Join(last, loopFile), `"steps": 40`, `"steps": 41`), false,
@@ -264,16 +261,16 @@ func TestResumeRefuses(t *testing.T) {
 		{"a changed line of metrics", edit(checkpoints.MetricsFile, "4", "5"), false,
 			"metrics.jsonl: damaged or edited"},
 		{"no metrics", func(t *testing.T, dir string) {
-			must(t,
+			must.Do(t,
 				os.Remove(filepath.Join(dir, checkpoints.MetricsFile)))
 		}, false, "metrics.jsonl: is missing"},
 		{"lost metrics", func(t *testing.T, dir string) {
-			must(t,
+			must.Do(t,
 				os.Truncate(filepath.Join(dir, checkpoints.MetricsFile), 100))
 		}, false, "lines are missing"},
 		{"locked", func(t *testing.T, dir string) {
 			l, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
-			must(t, err)
+			must.Do(t, err)
 			t.Cleanup(func() { l.Release() })
 		}, false, "in use by pid"},
 	} {
@@ -299,7 +296,7 @@ func TestResumeRefuses(t *testing.T) {
 	}
 	var held *durable.HeldError
 	l, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
-	must(t, err)
+	must.Do(t, err)
 	defer l.Release()
 	o := options("")
 	o.Steps = 80
@@ -313,13 +310,6 @@ func sound(t testing.TB, dir string) {
 	t.Helper()
 	if r, err := checkpoints.Check(dir); err != nil {
 		t.Fatalf("%v\n%v", err, r)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -348,33 +338,33 @@ func TestAnotherFamilyOfKernels(t *testing.T) {
 func foreign(t *testing.T, dir string) {
 	t.Helper()
 	at, err := checkpoints.Find(durable.OS{}, dir, checkpoints.Latest)
-	must(t, err)
+	must.Do(t, err)
 	c, err := checkpoints.Open(at)
-	must(t, err)
+	must.Do(t, err)
 	s, err := checkpoints.OpenStore(durable.OS{}, filepath.Dir(at))
-	must(t, err)
+	must.Do(t, err)
 	h := c.Header()
 	h.Kernels = "abacus"
 	w, err := s.Create("foreign", h)
-	must(t, err)
+	must.Do(t, err)
 	for name := range c.Files() {
 		if strings.Contains(name, ".seg-") {
 			continue
 		}
 		b, err := c.Read(name)
-		must(t, err)
-		must(t, w.Blob(name, b))
+		must.Do(t, err)
+		must.Do(t, w.Blob(name, b))
 	}
 	info, _ := c.Replay(replayName)
 	var rows []byte
-	must(t, c.ReplayRows(replayName, func(_ int64, row []byte) error { rows = append(rows, row...); return nil }))
-	must(t, w.Replay(replayName, checkpoints.Replay{
+	must.Do(t, c.ReplayRows(replayName, func(_ int64, row []byte) error { rows = append(rows, row...); return nil }))
+	must.Do(t, w.Replay(replayName, checkpoints.Replay{
 		RowBytes: info.RowBytes, Total: info.Total, Capacity: info.Capacity, SegmentRows: info.SegmentRows,
 		Append: func(dst []byte, first int64, n int) ([]byte, error) {
 			return append(dst, rows[int(first)*info.RowBytes:][:n*info.RowBytes]...), nil
 		},
 	}))
 	_, err = w.Commit()
-	must(t, err)
-	must(t, s.SetPointer(checkpoints.Latest, "foreign"))
+	must.Do(t, err)
+	must.Do(t, s.SetPointer(checkpoints.Latest, "foreign"))
 }

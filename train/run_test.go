@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train/internal/tensorboard/eventtest"
 )
 
@@ -29,7 +30,7 @@ func TestRunFolder(t *testing.T) {
 	var out bytes.Buffer
 	o.Out, o.Command, o.Revision = &out, []string{"stoker", "train"}, "abc"
 	res, err := Start(context.Background(), x, o)
-	must(t, err)
+	must.Do(t, err)
 	dir := filepath.Join(runs, "a")
 	if res.Dir != dir || res.From != 0 || res.Steps != 40 || res.Planned != 40 || res.Episodes != 4 {
 		t.Errorf("result is %+v", res)
@@ -39,7 +40,7 @@ func TestRunFolder(t *testing.T) {
 		t.Errorf("result is %+v", res)
 	}
 	entries, err := os.ReadDir(dir)
-	must(t, err)
+	must.Do(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -52,8 +53,8 @@ func TestRunFolder(t *testing.T) {
 
 	var d description
 	raw, err := os.ReadFile(filepath.Join(dir, checkpoints.RunFile))
-	must(t, err)
-	must(t, json.Unmarshal(raw, &d))
+	must.Do(t, err)
+	must.Do(t, json.Unmarshal(raw, &d))
 	if d.Status != statusFinished || d.Steps != 40 || d.Seed != 8 || d.Env != "stoker/LQR-v1" || d.Agent != "maddpg" ||
 		len(d.Sessions) != 1 {
 		t.Errorf("run.json says %+v", d)
@@ -69,7 +70,7 @@ func TestRunFolder(t *testing.T) {
 
 	// config.yaml is the resolved configuration: read again it is the same.
 	y, err := ReadConfig(dir, catalog.Default())
-	must(t, err)
+	must.Do(t, err)
 	a, _ := x.YAML()
 	b, _ := y.YAML()
 	if !bytes.Equal(a, b) {
@@ -89,7 +90,7 @@ func TestRunFolder(t *testing.T) {
 
 	// Event files hold the same numbers as metrics.jsonl, and the times.
 	curves, err := eventtest.Scalars(filepath.Join(dir, "tensorboard"))
-	must(t, err)
+	must.Do(t, err)
 	for _, tag := range []string{"rollout/ep_rew_mean", "eval/cost", "train/critic_loss", "time/fps",
 		"time/share_update"} {
 		if len(curves[tag]) == 0 {
@@ -104,10 +105,10 @@ func TestMetrics(t *testing.T) {
 	dir := start(t, parse(t, small["lqr"]))
 	var logs, evals []int64
 	b, err := os.ReadFile(filepath.Join(dir, checkpoints.MetricsFile))
-	must(t, err)
+	must.Do(t, err)
 	for line := range strings.Lines(string(b)) {
 		var m map[string]*float64
-		must(t, json.Unmarshal([]byte(line), &m))
+		must.Do(t, json.Unmarshal([]byte(line), &m))
 		step := int64(*m["step"])
 		if m["eval/cost"] != nil {
 			evals = append(evals, step)
@@ -128,10 +129,10 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("evaluated at %v, want %v", evals, want)
 	}
 	b, err = os.ReadFile(filepath.Join(dir, checkpoints.TimingFile))
-	must(t, err)
+	must.Do(t, err)
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	var first map[string]any
-	must(t, json.Unmarshal([]byte(lines[0]), &first))
+	must.Do(t, json.Unmarshal([]byte(lines[0]), &first))
 	total := 0.0
 	for _, phase := range phaseNames {
 		share, ok := first["time/share_"+phase].(float64)
@@ -149,17 +150,15 @@ func TestMetrics(t *testing.T) {
 func TestEventsAfterResume(t *testing.T) {
 	x := parse(t, small["lqr"])
 	whole, err := eventtest.Scalars(filepath.Join(start(t, x), "tensorboard"))
-	must(t, err)
+	must.Do(t, err)
 	runs := t.TempDir()
 	// Stopped at step 22, where it has logged and evaluated.
 	if _, err := Start(&countdown{context.Background(), 11}, x, options(runs)); !errors.Is(err, errStop) {
 		t.Fatal(err)
 	}
-	if _, err := Resume(context.Background(), filepath.Join(runs, "a"), options("")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Resume(context.Background(), filepath.Join(runs, "a"), options("")))(t)
 	got, err := eventtest.Scalars(filepath.Join(runs, "a", "tensorboard"))
-	must(t, err)
+	must.Do(t, err)
 	for _, tag := range []string{"rollout/ep_rew_mean", "eval/cost"} {
 		var a, b []int64
 		for _, p := range whole[tag] {
@@ -178,12 +177,12 @@ func TestEventsAfterResume(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	x := parse(t, small["lqr"])
 	runs := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(runs, "file"), nil, 0o666))
-	must(t, os.Mkdir(filepath.Join(runs, "taken"), 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(runs, "file"), nil, 0o666))
+	must.Do(t, os.Mkdir(filepath.Join(runs, "taken"), 0o777))
 	busy := filepath.Join(runs, durable.TempPrefix+"busy")
-	must(t, os.Mkdir(busy, 0o777))
+	must.Do(t, os.Mkdir(busy, 0o777))
 	lock, err := durable.AcquireLock(filepath.Join(busy, checkpoints.LockFile))
-	must(t, err)
+	must.Do(t, err)
 	defer lock.Release()
 	for _, c := range []struct {
 		name, runs, run string
@@ -213,7 +212,7 @@ func TestStartRefuses(t *testing.T) {
 		}
 	}
 	entries, err := os.ReadDir(runs)
-	must(t, err)
+	must.Do(t, err)
 	if len(entries) != 3 {
 		t.Errorf("something was left behind: %v", entries)
 	}
@@ -222,7 +221,7 @@ func TestStartRefuses(t *testing.T) {
 // An unwritable folder of runs: an error that names it. (Where permissions bind, unlike for root.)
 func TestUnwritableRuns(t *testing.T) {
 	runs := filepath.Join(t.TempDir(), "runs")
-	must(t, os.Mkdir(runs, 0o555))
+	must.Do(t, os.Mkdir(runs, 0o555))
 	o := options(runs)
 	o.FS = durabletest.WithHooks(durable.OS{}, durabletest.Hooks{Before: func(op durabletest.Op) error {
 		if op.Kind == "mkdir" {
@@ -242,11 +241,11 @@ func TestStartClearsLeftovers(t *testing.T) {
 	want := outcome(t, durable.OS{}, start(t, x))
 	runs := t.TempDir()
 	left := filepath.Join(runs, durable.TempPrefix+"a", checkpoints.CheckpointsDir, checkpoints.StepName(0))
-	must(t, os.MkdirAll(left, 0o777))
-	must(t, os.WriteFile(filepath.Join(left, checkpoints.SumsFile), []byte("half"), 0o666))
-	must(t, os.MkdirAll(filepath.Join(runs, durable.TempPrefix+"a", "tensorboard", "old"), 0o777))
+	must.Do(t, os.MkdirAll(left, 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(left, checkpoints.SumsFile), []byte("half"), 0o666))
+	must.Do(t, os.MkdirAll(filepath.Join(runs, durable.TempPrefix+"a", "tensorboard", "old"), 0o777))
 	_, err := Start(context.Background(), x, options(runs))
-	must(t, err)
+	must.Do(t, err)
 	same(t, "over a leftover", outcome(t, durable.OS{}, filepath.Join(runs, "a")), want)
 	if _, err := os.Lstat(filepath.Join(runs, durable.TempPrefix+"a")); err == nil {
 		t.Error("the leftover is still there")
@@ -267,8 +266,8 @@ func TestSessions(t *testing.T) {
 	dir := filepath.Join(l.runs, "lqr-s8")
 	read := func() (d description) {
 		b, err := durable.ReadFile(l.disk, filepath.Join(dir, checkpoints.RunFile), 1<<20)
-		must(t, err)
-		must(t, json.Unmarshal(b, &d))
+		must.Do(t, err)
+		must.Do(t, json.Unmarshal(b, &d))
 		return d
 	}
 	if d := read(); d.Status != "stopped: told to stop" || d.Sessions[0].Status != d.Status || d.Sessions[0].To != 8 {
@@ -281,9 +280,7 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.FS = l.disk
-	if _, err := Resume(context.Background(), dir, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Resume(context.Background(), dir, o))(t)
 	d := read()
 	if len(d.Sessions) != 3 || d.Sessions[1].Status != statusLost || d.Sessions[2].Status != statusFinished ||
 		d.Sessions[1].From != 8 {
@@ -293,7 +290,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("the run began at %v, its first session at %v", d.Started, d.Sessions[0].Started)
 	}
 	// run.json is for people: without it a run resumes all the same.
-	must(t, l.disk.Remove(filepath.Join(dir, checkpoints.RunFile)))
+	must.Do(t, l.disk.Remove(filepath.Join(dir, checkpoints.RunFile)))
 	if _, err := Resume(context.Background(), dir, o); err != nil {
 		t.Errorf("without run.json: %v", err)
 	}
@@ -349,9 +346,7 @@ func TestNothingStaysOpen(t *testing.T) {
 				t.Fatalf("after %d operations: %v", n, err)
 			}
 		}
-		if _, err := Resume(context.Background(), dir, options("")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Resume(context.Background(), dir, options("")))(t)
 	}
 	once(0)
 	g0, f0 := count()

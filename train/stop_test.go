@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -71,7 +72,7 @@ func TestStoppedInEvaluation(t *testing.T) {
 			}
 			stops++
 			at, err := checkpoints.Find(l.disk, l.dir(), checkpoints.Latest)
-			must(t, err)
+			must.Do(t, err)
 			if !strings.HasSuffix(at, "-stopped") {
 				t.Errorf("%s: stopped in evaluation %d, saved %s", name, n, at)
 			}
@@ -126,20 +127,20 @@ func TestStopsPromptly(t *testing.T) {
 func TestApplicationFromAnotherFolder(t *testing.T) {
 	home := t.TempDir()
 	app, err := os.ReadFile(filepath.Join("..", "configs", "variants", "app4.yaml"))
-	must(t, err)
+	must.Do(t, err)
 	text := "name: a\nseed: 1\nenv: {id: stoker/VariantsEach-v1, workflow: app.yaml}\n" +
 		"agent: {name: reinforce, episodes: 4, graph: {hidden: 8, layers: 1}}\n" +
 		"train: {steps: 160, envs: 2, log_every: 40, checkpoint: {every: 40, keep: 1}, evaluate: {every: 80, episodes: 2, metric: ideal}}\n"
 	for _, dir := range []string{"a", "b", "elsewhere"} {
-		must(t, os.Mkdir(filepath.Join(home, dir), 0o777))
+		must.Do(t, os.Mkdir(filepath.Join(home, dir), 0o777))
 	}
-	must(t, os.WriteFile(filepath.Join(home, "a", "app.yaml"), app, 0o666))
-	must(t, os.WriteFile(filepath.Join(home, "b", "app.yaml"), app, 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(home, "a", "app.yaml"), app, 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(home, "b", "app.yaml"), app, 0o666))
 
 	t.Chdir(filepath.Join(home, "a"))
 	whole, stopped := t.TempDir(), t.TempDir()
 	_, err = Start(context.Background(), parse(t, text), options(whole))
-	must(t, err)
+	must.Do(t, err)
 	want := outcome(t, durable.OS{}, filepath.Join(whole, "a"))
 
 	t.Chdir(filepath.Join(home, "b"))
@@ -149,7 +150,7 @@ func TestApplicationFromAnotherFolder(t *testing.T) {
 	t.Chdir(filepath.Join(home, "elsewhere"))
 	dir := filepath.Join(stopped, "a")
 	_, err = Resume(context.Background(), dir, options(""))
-	must(t, err)
+	must.Do(t, err)
 	same(t, "resumed from another folder, its application in another", outcome(t, durable.OS{}, dir), want)
 }
 
@@ -157,16 +158,16 @@ func TestApplicationFromAnotherFolder(t *testing.T) {
 // shapes no result: only the folder's own name does.
 func TestDataFromAnotherFolder(t *testing.T) {
 	home := t.TempDir()
-	must(t, os.CopyFS(filepath.Join(home, "a", "trace"), os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
-	must(t, os.CopyFS(filepath.Join(home, "b", "c", "trace"),
+	must.Do(t, os.CopyFS(filepath.Join(home, "a", "trace"), os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
+	must.Do(t, os.CopyFS(filepath.Join(home, "b", "c", "trace"),
 		os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
-	must(t, os.Mkdir(filepath.Join(home, "elsewhere"), 0o777))
+	must.Do(t, os.Mkdir(filepath.Join(home, "elsewhere"), 0o777))
 	text := small["sizing"]
 
 	t.Chdir(filepath.Join(home, "a"))
 	whole, stopped := t.TempDir(), t.TempDir()
 	_, err := Start(context.Background(), parse(t, text, "workload.path=trace"), options(whole))
-	must(t, err)
+	must.Do(t, err)
 	want := outcome(t, durable.OS{}, filepath.Join(whole, "a"))
 
 	t.Chdir(filepath.Join(home, "b"))
@@ -177,13 +178,13 @@ func TestDataFromAnotherFolder(t *testing.T) {
 	t.Chdir(filepath.Join(home, "elsewhere"))
 	dir := filepath.Join(stopped, "a")
 	_, err = Resume(context.Background(), dir, options(""))
-	must(t, err)
+	must.Do(t, err)
 	same(t, "resumed from another folder, its data in another", outcome(t, durable.OS{}, dir), want)
 
 	c, err := OpenCheckpoint(dir)
-	must(t, err)
+	must.Do(t, err)
 	x, err := ReadExperiment(c, nil, catalog.Default())
-	must(t, err)
+	must.Do(t, err)
 	if at := filepath.Join(home, "b", "c", "trace"); x.Workload.Path != at {
 		t.Errorf("evaluation would look for data at %s, want %s", x.Workload.Path, at)
 	}
@@ -197,11 +198,11 @@ func TestDataFromAnotherFolder(t *testing.T) {
 
 	// Data of another name may be other data.
 	y, err := ReadConfig(dir, catalog.Default())
-	must(t, err)
+	must.Do(t, err)
 	y.Workload.Path = filepath.Join(home, "b", "d")
 	b, err := y.YAML()
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, configFile), b, 0o666))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(filepath.Join(dir, configFile), b, 0o666))
 	if _, err := Resume(context.Background(), dir, options("")); !errors.Is(err, ErrUsage) ||
 		!strings.Contains(err.Error(), "workload.path: trace") {
 		t.Errorf("another data set gave %v", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/torch"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -38,19 +39,13 @@ func (m memory) row() []float64 { return []float64{m.updates, m.tensors, m.resid
 func now(t *testing.T, updates int) memory {
 	t.Helper()
 	debug.FreeOSMemory()
-	text, err := os.ReadFile("/proc/self/smaps_rollup")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("/proc/self/smaps_rollup"))(t)
 	_, after, ok := bytes.Cut(text, []byte("\nRss:"))
 	fields := bytes.Fields(after)
 	if !ok || len(fields) == 0 {
 		t.Fatalf("/proc/self/smaps_rollup has no Rss: %s", text)
 	}
-	kB, err := strconv.ParseFloat(string(fields[0]), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kB := must.Get(strconv.ParseFloat(string(fields[0]), 64))(t)
 	var s runtime.MemStats
 	runtime.ReadMemStats(&s)
 	return memory{float64(updates), float64(torch.Live()), kB * 1024, float64(s.Sys - s.HeapReleased)}
@@ -64,10 +59,7 @@ func TestUpdatesOnTorchLeaveNothingBehind(t *testing.T) {
 	if full {
 		updates, every, settled = 100_000, 500, 10_000
 	}
-	e, err := engines.Open(engines.Torch, engines.Options{Device: "cpu", Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engines.Open(engines.Torch, engines.Options{Device: "cpu", Threads: 1}))(t)
 	k := envs.Kind{Name: "agent", Agents: agents, Observation: envs.Unbounded(observation),
 		Action: envs.NewBox(action, 0, 1)}
 	for i := range agents {
@@ -75,15 +67,10 @@ func TestUpdatesOnTorchLeaveNothingBehind(t *testing.T) {
 	}
 	c := maddpg.Default()
 	c.Mix, c.Batch, c.Hidden, c.Keys = maddpg.Attention, batch, []int{hidden, hidden}, hidden
-	update, err := maddpg.Updater(c, &envs.Spec{ID: "memory", Kinds: []envs.Kind{k}}, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	update := must.Get(maddpg.Updater(c, &envs.Spec{ID: "memory", Kinds: []envs.Kind{k}}, e))(t)
 	var seen []memory
 	for n := 1; n <= updates; n++ {
-		if err := update(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, update())
 		if n%every == 0 && n > settled {
 			seen = append(seen, now(t, n))
 		}

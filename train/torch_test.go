@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/torch"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -30,7 +31,7 @@ func onTorch(threads int) []string {
 // keepThreads puts libtorch's number of threads, which is the process's, back at the test's end.
 func keepThreads(t *testing.T) {
 	n := torch.Threads()
-	t.Cleanup(func() { must(t, torch.SetThreads(n)) })
+	t.Cleanup(func() { must.Do(t, torch.SetThreads(n)) })
 }
 
 // A run on libtorch that is stopped at any step and resumed leaves the bytes of one that was not, at every number of
@@ -51,7 +52,7 @@ func TestResumeIsExactOnTorch(t *testing.T) {
 					ctx.n = stride + 1
 					_, err = Resume(ctx, l.dir(), l.options())
 				}
-				must(t, err)
+				must.Do(t, err)
 				if stops == 0 {
 					t.Errorf("%s was never stopped", name)
 				}
@@ -77,12 +78,12 @@ func TestAnotherNumberOfThreadsIsRefused(t *testing.T) {
 	keepThreads(t)
 	runs := t.TempDir()
 	dir := filepath.Join(runs, "a")
-	must(t, torch.SetThreads(2))
+	must.Do(t, torch.SetThreads(2))
 	_, err := Start(&countdown{context.Background(), 8}, parse(t, small["lqr"], onTorch(0)...), options(runs))
 	if !errors.Is(err, errStop) {
 		t.Fatal(err)
 	}
-	must(t, torch.SetThreads(1))
+	must.Do(t, torch.SetThreads(1))
 	_, err = Resume(context.Background(), dir, options(""))
 	if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "2threads") ||
 		!strings.Contains(err.Error(), "--inexact") {
@@ -131,14 +132,14 @@ func TestTorchVictim(t *testing.T) {
 	}
 	if dir := filepath.Join(runs, "a"); onDisk(dir) {
 		_, err := Resume(context.Background(), dir, mortal(options("")))
-		must(t, err)
+		must.Do(t, err)
 		return
 	}
 	x, err := configs.Parse("test.yaml", []byte(os.Getenv(torchConfigVar)),
 		append(onTorch(2), "train.steps="+os.Getenv(torchStepsVar)), catalog.Default())
-	must(t, err)
+	must.Do(t, err)
 	_, err = Start(context.Background(), x, mortal(options(runs)))
-	must(t, err)
+	must.Do(t, err)
 }
 
 func onDisk(path string) bool {
@@ -156,9 +157,7 @@ func TestTorchKilledAtAnyMoment(t *testing.T) {
 	for _, r := range torchRuns {
 		settings := []string{torchConfigVar + "=" + r.text, fmt.Sprintf("%s=%d", torchStepsVar, longer*r.steps)}
 		whole := t.TempDir()
-		if _, err := torchVictim(whole, settings); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(torchVictim(whole, settings))(t)
 		want := outcome(t, durable.OS{}, filepath.Join(whole, "a"))
 		stream := rng.NewStream(1, "moments")
 		killed, runs, resumed := 0, 0, 0
@@ -170,7 +169,7 @@ func TestTorchKilledAtAnyMoment(t *testing.T) {
 				}
 				at := 1 + int(1.25*stream.Float64()*float64(longer*r.steps)) // one in five is behind the end
 				gone, err := torchVictim(folder, append(slices.Clip(settings), fmt.Sprintf("%s=%d", victimStep, at)))
-				must(t, err)
+				must.Do(t, err)
 				if through = !gone; gone {
 					killed++
 				}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The program of examples/extend, a module of its own, builds with this checkout, and its tests pass: they run every
@@ -38,7 +40,5 @@ func readAll(t *testing.T, dir string) {
 		_, err = os.ReadFile(path)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -19,10 +20,7 @@ func TestAttentionWeights(t *testing.T) {
 			Mix: nets.Attention, Score: score, Keys: 4, Neighbours: [][]int{{1, 2}, {0}, {0, 1}},
 		}
 		e := native.New(native.Options{DType: nets.Float64})
-		n, err := e.NewNet(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(e.NewNet(m))(t)
 		params := nets.InitialParams(m, rng.New(7, "attention"))
 		slots, size := nets.Layout(m)
 		for g := range m.Groups() {
@@ -42,10 +40,7 @@ func TestAttentionWeights(t *testing.T) {
 		in := e.NewTensor(3, rows, own)
 		in.Set(x)
 		seen := get64(n.Forward(n.NewWork(rows), in))
-		w, err := newMixing(m, params).weights(x, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(newMixing(m, params).weights(x, rows))(t)
 		for b := range rows {
 			for i := range 3 {
 				for k := range own {

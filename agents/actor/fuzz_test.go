@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -18,10 +19,7 @@ import (
 // are not.
 func FuzzChoices(f *testing.F) {
 	p, s, e := policy(f, true)
-	whole, err := p.Export()
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(p.Export())(f)
 	f.Add(whole.Description, len(whole.Arrays["one.network"].Data), []byte{})
 	f.Add(whole.Description, 1, []byte{0, 0, 0xc0, 0x7f})
 	obs, act := envs.NewObservation(s), envs.NewAction(s)
@@ -48,24 +46,15 @@ func FuzzChoices(f *testing.F) {
 func graphPolicy(t testing.TB) (agents.Policy, *graphstest.Toy, nets.Engine) {
 	t.Helper()
 	toy := graphstest.NewToy(5)
-	p, err := graphs.NewProblem(toy.Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(graphs.NewProblem(toy.Spec()))(t)
 	e := native.New(native.Options{Threads: 1})
 	n := graphs.DefaultNet()
 	n.Hidden, n.Layers = 8, 1
 	a := p.Policy(n, 0)
-	net, err := e.NewGraphNet(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(e.NewGraphNet(a))(t)
 	net.Params().Set(nets.InitialParams(a, rng.New(1, "test")))
 	k := actor.Kind{Head: actor.Softmax, Network: actor.Network{Arch: a}}
-	pol, err := actor.Source{Agent: "test", Spec: toy.Spec(), Train: e, Act: e}.Policy(actor.Part{Kind: k, Params: net.Params()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pol := must.Get(actor.Source{Agent: "test", Spec: toy.Spec(), Train: e, Act: e}.Policy(actor.Part{Kind: k, Params: net.Params()}))(t)
 	return pol, toy, e
 }
 
@@ -73,10 +62,7 @@ func graphPolicy(t testing.TB) (agents.Policy, *graphstest.Toy, nets.Engine) {
 // are not.
 func FuzzGraph(f *testing.F) {
 	p, toy, e := graphPolicy(f)
-	whole, err := p.Export()
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(p.Export())(f)
 	array := toy.Spec().Kinds[0].Name + ".network"
 	f.Add(whole.Description, len(whole.Arrays[array].Data), []byte{})
 	f.Add(whole.Description, 1, []byte{0, 0, 0xc0, 0x7f})
@@ -87,9 +73,7 @@ func FuzzGraph(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := toy.Reset(uint64(length), nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, toy.Reset(uint64(length), nil, obs))
 		if p.Act(obs, act, length%2 == 0) != nil {
 			return
 		}
@@ -105,17 +89,11 @@ func TestGraphDoesNotAllocate(t *testing.T) {
 	p, toy, _ := graphPolicy(t)
 	obs, act := envs.NewObservation(toy.Spec()), envs.NewAction(toy.Spec())
 	for seed := range uint64(50) {
-		if err := toy.Reset(seed, nil, obs); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Act(obs, act, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, toy.Reset(seed, nil, obs))
+		must.Do(t, p.Act(obs, act, false))
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		if err := p.Act(obs, act, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, false))
 	}); n > 0 {
 		t.Errorf("acting allocates %g times", n)
 	}

@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 func TestUnit(t *testing.T) {
-	c, err := NewSpread(envs.Box{Low: []float32{-1, 1, 5}, High: []float32{3, 8, 5},
-		Integer: []bool{false, true, false}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(NewSpread(envs.Box{Low: []float32{-1, 1, 5}, High: []float32{3, 8, 5},
+		Integer: []bool{false, true, false}}))(t)
 	out := make([]float32, 3)
 	for _, k := range []struct{ u, want []float32 }{
 		{[]float32{0, 0, 0}, []float32{-1, 1, 5}},
@@ -31,10 +29,7 @@ func TestUnit(t *testing.T) {
 func TestActionsStayInTheirSpace(t *testing.T) {
 	// Bounds at which rounding in float32 could step outside.
 	b := envs.Box{Low: []float32{-0.1, 0.1, -1e7}, High: []float32{0.3, 0.7, 1}}
-	c, err := NewSpread(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(NewSpread(b))(t)
 	s := rng.NewStream(1, "test")
 	u, out := make([]float32, 3), make([]float32, 3)
 	for range 10_000 {

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -24,24 +25,15 @@ func spec(n int) *envs.Spec {
 func policy(t testing.TB, logits bool) (agents.Policy, *envs.Spec, nets.Engine) {
 	t.Helper()
 	s, e := spec(4), native.New(native.Options{})
-	p, err := choice.NewProblem(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(choice.NewProblem(s))(t)
 	arch := p.Arch([]int{5}, nets.Tanh, 0, p.N)
-	net, err := e.NewNet(arch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(e.NewNet(arch))(t)
 	net.Params().Set(nets.InitialParams(arch, rng.New(1, "test")))
 	k := actor.Kind{Head: actor.Values, Network: actor.Network{Arch: arch}}
 	if logits {
 		k.Head = actor.Softmax
 	}
-	out, err := actor.Source{Agent: "test", Spec: s, Train: e, Act: e}.Policy(actor.Part{Kind: k, Params: net.Params()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(actor.Source{Agent: "test", Spec: s, Train: e, Act: e}.Policy(actor.Part{Kind: k, Params: net.Params()}))(t)
 	return out, s, e
 }
 
@@ -63,18 +55,14 @@ func TestPolicyIsLegal(t *testing.T) {
 					o.Mask[j*4+k] = k == must || stream.IntN(2) == 0
 				}
 			}
-			if err := p.Act(obs, act, n%2 == 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(obs, act, n%2 == 0))
 			for j, here := range o.Active {
 				c := int(act.Kinds[0][j])
 				if here && !o.Mask[j*4+c] || !here && c != 0 {
 					t.Fatalf("logits %v: agent %d (here: %v) did %d under %v", logits, j, here, c, o.Mask[j*4:j*4+4])
 				}
 			}
-			if err := p.Act(obs, again, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(obs, again, true))
 			if !slices.Equal(act.Kinds[0], again.Kinds[0]) {
 				differ++
 			}
@@ -92,10 +80,7 @@ func TestPolicyIsLegal(t *testing.T) {
 
 func TestPolicyFileRefused(t *testing.T) {
 	p, s, e := policy(t, true)
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(p.Export())(t)
 	change := func(do func(*agents.PolicyFile)) *agents.PolicyFile {
 		g := *f
 		g.Arrays = map[string]agents.Array{"one.network": f.Arrays["one.network"]}
@@ -126,14 +111,8 @@ func TestPolicyFileRefused(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, k.want)
 		}
 	}
-	q, err := actor.Open(f, s, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := p.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(actor.Open(f, s, e))(t)
+	b := must.Get(p.AppendBinary(nil))(t)
 	if err := q.UnmarshalBinary(b); err != nil {
 		t.Error(err)
 	}
@@ -153,9 +132,7 @@ func TestPolicyDoesNotAllocate(t *testing.T) {
 	}
 	obs.Kinds[0].Active[0], obs.Kinds[0].Active[1] = true, true
 	if n := testing.AllocsPerRun(100, func() {
-		if err := p.Act(obs, act, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, false))
 	}); n > 0 {
 		t.Errorf("acting allocates %g times", n)
 	}
@@ -167,15 +144,9 @@ func TestHeldRefuses(t *testing.T) {
 		Integer: []bool{false, false, false, false, true}}
 	spec := &envs.Spec{ID: "test/Held-v1", Kinds: []envs.Kind{{Name: "one", Agents: 1, Observation: envs.NewBox(1, 0, 1),
 		Action: box}}}
-	p, err := actor.Source{Agent: "test", Spec: spec}.Policy(actor.Part{Kind: actor.Kind{Head: actor.Held},
-		Held: []float32{1, 1, 1, 5, 8}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	good, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(actor.Source{Agent: "test", Spec: spec}.Policy(actor.Part{Kind: actor.Kind{Head: actor.Held},
+		Held: []float32{1, 1, 1, 5, 8}}))(t)
+	good := must.Get(p.Export())(t)
 	array := func(x ...float32) func(f *agents.PolicyFile) {
 		return func(f *agents.PolicyFile) { f.Arrays["one.action"] = agents.Array{Shape: []int{1, len(x)}, Data: x} }
 	}
@@ -217,32 +188,18 @@ func TestSharedGaussian(t *testing.T) {
 			Action: envs.NewBox(1, -1, 1)}}}
 	}
 	arch := nets.MLP{Agents: 2, Shared: true, In: []nets.Port{{Name: "observation", Width: 1}}, Out: 1, Activation: nets.Tanh}
-	net, err := e.NewNet(arch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(e.NewNet(arch))(t)
 	net.Params().Set([]float32{0.5, 0}) // weight, bias
 	part := actor.Part{Params: net.Params(), LogStd: [][]float64{{-20}}}
 	part.Head, part.Bounds, part.Network.Arch = actor.Gaussian, actor.Clip, arch
-	p, err := actor.Source{Agent: "test", Spec: world(2), Train: e, Act: e}.Policy(part)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := actor.Open(f, world(3), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(actor.Source{Agent: "test", Spec: world(2), Train: e, Act: e}.Policy(part))(t)
+	f := must.Get(p.Export())(t)
+	q := must.Get(actor.Open(f, world(3), e))(t)
 	obs, act := envs.NewObservation(world(3)), envs.NewAction(world(3))
 	for j := range 3 {
 		obs.Kinds[0].Active[j], obs.Kinds[0].Values[j] = true, float32(j)/4
 	}
-	if err := q.Act(obs, act, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.Act(obs, act, false))
 	for j, x := range act.Kinds[0] {
 		if d := x - float32(j)/8; d > 1e-6 || d < -1e-6 {
 			t.Errorf("agent %d does %g, want %g", j, x, float32(j)/8)

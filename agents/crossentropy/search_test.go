@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -21,18 +22,13 @@ func space(n int) *Space {
 // run searches for the largest value of f, seen with noise.
 func run(t *testing.T, c Config, s *Space, noise float64, f func(x []float64) float64) *Search {
 	t.Helper()
-	search, err := New(c, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	search := must.Get(New(c, s))(t)
 	scores := make([]float64, c.Population)
 	for g := range c.Generations {
 		for i, x := range search.Propose() {
 			scores[i] = f(x) + noise*rng.New(uint64(g), "noise").With(uint64(i)).Norm()
 		}
-		if err := search.Observe(scores); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, search.Observe(scores))
 	}
 	return search
 }
@@ -101,10 +97,7 @@ func TestRefuses(t *testing.T) {
 	if _, err := New(c, space(1)); err == nil || !strings.Contains(err.Error(), "elite is 0.7") {
 		t.Errorf("a wrong share: %v", err)
 	}
-	s, err := New(Default(), space(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Default(), space(1)))(t)
 	s.Propose()
 	if s.Observe([]float64{1}) == nil || s.Observe(slices.Repeat([]float64{math.NaN()}, Default().Population)) == nil {
 		t.Error("wrong scores are taken")

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -43,17 +44,11 @@ func TestLearnsUnderMasks(t *testing.T) {
 			c := quick()
 			change(&c)
 			l := learn(t, c, choicetest.Toy{Length: 5}, 8_000)
-			p, err := l.Policy()
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(l.Policy())(t)
 			sum, n := 0.0, uint64(200)
 			r := rollout.NewRunner(choicetest.NewToy(choicetest.Toy{Length: 5}))
 			for seed := range n {
-				e, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e := must.Get(r.Episode(rollout.Actor{Policy: p}, 1<<40+seed))(t)
 				sum += e.Return / 5
 			}
 			if mean := sum / float64(n); mean < 1.6 {
@@ -72,9 +67,7 @@ func TestTruncationBootstraps(t *testing.T) {
 		l := learn(t, quick(), choicetest.Toy{Length: 1, Cut: k.cut, Flat: true}, 6_000)
 		seen := make([]float32, 2*4)
 		seen[0], seen[2], seen[4], seen[7] = 1, 1, -1, 1
-		if err := l.actor.Run(seen, []bool{true, true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.actor.Run(seen, []bool{true, true}))
 		for i, q := range slices.Concat(l.actor.Row(0, 0), l.actor.Row(1, 0)) {
 			if i != 1 && i != 5 && math.Abs(float64(q)-k.want) > 0.1 { // 1 and 5: illegal, never tried
 				t.Errorf("cut %v: value %d is %.3f, want %g", k.cut, i, q, k.want)
@@ -92,10 +85,7 @@ func TestUpdateByHand(t *testing.T) {
 			c.Hidden, c.Batch, c.Double, c.Loss, c.Gamma = nil, batch, double, loss, 0.9
 			e := native.New(native.Options{DType: nets.Float64})
 			arch := nets.MLP{Agents: 1, In: []nets.Port{{Name: "observation", Width: obs}}, Out: n, Activation: nets.ReLU}
-			u, err := newUpdate(&c, arch, e, rng.New(1, "test"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := must.Get(newUpdate(&c, arch, e, rng.New(1, "test")))(t)
 			s := rng.NewStream(1, "batch")
 			draw := func(size int) []float64 {
 				x := make([]float64, size)
@@ -156,9 +146,7 @@ func TestUpdateByHand(t *testing.T) {
 				}
 				want[obs*n+a] += slope / batch
 			}
-			if err := u.run(&b); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, u.run(&b))
 			got := make([]float64, len(want))
 			u.net.Grads().Get64(got)
 			for i := range want {
@@ -205,13 +193,9 @@ func TestConfigRefused(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	l := learn(t, quick(), choicetest.Toy{Length: 5}, 1_000)
 	s := agents.NewState()
-	if err := l.Save(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Save(s))
 	m := learn(t, quick(), choicetest.Toy{Length: 5}, 0)
-	if err := m.Load(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Load(s))
 	if m.Steps != l.Steps || m.explore.Uint64() != l.explore.Uint64() || m.update.adam.Steps() != l.update.adam.Steps() {
 		t.Error("counters or streams differ")
 	}
@@ -234,10 +218,7 @@ func TestSaveAndLoad(t *testing.T) {
 
 func TestProblemsRefused(t *testing.T) {
 	e := native.New(native.Options{})
-	env, err := classic.NewLQR(classic.DefaultLQR())
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(classic.NewLQR(classic.DefaultLQR()))(t)
 	if _, err := New(Default(), agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: e, Act: e}); err == nil ||
 		!strings.Contains(err.Error(), "want Discrete") {
 		t.Errorf("a continuous action gave %v", err)

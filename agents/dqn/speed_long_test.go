@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -66,13 +67,8 @@ func cleanRLSpeed(t *testing.T) float64 {
 	defer cancel()
 	words := strings.Fields(*peer)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	lines, first, last := 0, 0.0, 0.0
 	s := bufio.NewScanner(out)
 	for s.Scan() {

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -21,10 +22,7 @@ func newWorkflow(t testing.TB, flow string) envs.Env {
 	c.Workflow, c.Windows, c.Features, c.Decide = flow, 4, sizing.PaperFeatures, sizing.Hardware
 	w := workload.Default()
 	w.Kind = workload.ClosedLoop
-	e, err := sizing.New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(sizing.New(c, w))(t)
 	return e
 }
 
@@ -44,19 +42,11 @@ type world struct {
 
 func newWorld(t testing.TB, c Config, copies int) *world {
 	t.Helper()
-	v, err := envs.NewVector(func() (envs.Env, error) { return newWorkflow(t, sizing.Parallel), nil },
-		envs.VectorOptions{NumEnvs: copies, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newWorkflow(t, sizing.Parallel), nil },
+		envs.VectorOptions{NumEnvs: copies, Seed: 3}))(t)
 	e := native.New(native.Options{Threads: 1})
-	l, err := New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 5, Steps: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 5, Steps: 100}))(t)
+	must.Do(t, v.Reset())
 	return &world{t, v, l}
 }
 
@@ -78,10 +68,7 @@ func TestCulprits(t *testing.T) {
 		Name: "function", Agents: 5, Observation: envs.Unbounded(2), Action: envs.NewBox(1, 0, 1),
 		Features: []string{"last cpu", "p95"}, Actions: []string{"cpu"}, Next: [][]int{{1, 2}, {3}, {3}, {}, {}},
 	}}}
-	who, err := newCulprits(spec, 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	who := must.Get(newCulprits(spec, 2, 1))(t)
 	for _, c := range []struct {
 		p95, before []float64
 		want        []bool
@@ -99,9 +86,7 @@ func TestCulprits(t *testing.T) {
 			obs.Kinds[0].Values[2*j], obs.Kinds[0].Values[2*j+1] = float32(j)/10, float32(x)
 		}
 		copy(who.before, c.before)
-		if err := who.Filter(0, &obs.Kinds[0], act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, who.Filter(0, &obs.Kinds[0], act))
 		if !slices.Equal(who.moves, c.want) || !slices.Equal(who.before, c.p95) {
 			t.Errorf("p95 %v after %v: %v move, want %v", c.p95, c.before, who.moves, c.want)
 		}
@@ -147,43 +132,24 @@ func TestPolicyActsAsLearner(t *testing.T) {
 	c := quick()
 	c.Noise, c.NoiseFinal, c.RandomSteps, c.LearningStarts = 0, 0, 0, 1000
 	w := newWorld(t, c, 1)
-	p, err := w.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(w.l.Policy())(t)
 	// Statistics of observations change while it learns and are frozen in a policy: a policy is made for each step.
 	act := envs.NewAction(w.v.Spec())
-	kept, err := p.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(p.AppendBinary(nil))(t)
 	for range 10 {
 		seen := envs.NewObservation(w.v.Spec())
 		seen.CopyFrom(w.v.Obs.Env(0))
-		if err := w.l.Act(w.v); err != nil {
-			t.Fatal(err)
-		}
-		now, err := w.l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.l.Act(w.v))
+		now := must.Get(w.l.Policy())(t)
 		now.(*TrainedPolicy).culprits.before = p.(*TrainedPolicy).culprits.before
-		if err := now.Act(seen, act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, now.Act(seen, act, true))
 		if want := w.v.Act.Env(0).Kinds[0]; !slices.Equal(act.Kinds[0], want) {
 			t.Fatalf("the policy does %v, the learner %v", act.Kinds[0], want)
 		}
-		if err := w.v.Step(); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.l.Observe(w.v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.v.Step())
+		must.Do(t, w.l.Observe(w.v))
 		if w.v.Truncated[0] {
-			if err := p.Reset(1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Reset(1))
 		}
 	}
 	choicetest.Restores(t, p)
@@ -199,9 +165,7 @@ func TestPolicyActsAsLearner(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	e := native.New(native.Options{Threads: 1})
 	lqr, err := classic.NewLQR(classic.DefaultLQR())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = New(Default(), agents.Context{Spec: lqr.Spec(), NumEnvs: 1, Train: e, Act: e})
 	if err == nil || !strings.Contains(err.Error(), `sees no "p95", want it`) {
 		t.Errorf("LQR: %v", err)
@@ -233,18 +197,11 @@ func TestNoAllocation(t *testing.T) {
 	for range 20 {
 		w.step()
 	}
-	p, err := w.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(w.l.Policy())(t)
 	act := envs.NewAction(w.v.Spec())
 	if n := testing.AllocsPerRun(20, func() {
-		if err := w.l.Act(w.v); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Act(w.v.Obs.Env(0), act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.l.Act(w.v))
+		must.Do(t, p.Act(w.v.Obs.Env(0), act, true))
 	}); n > 0 {
 		t.Errorf("%g allocations", n)
 	}

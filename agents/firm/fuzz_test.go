@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -17,14 +18,8 @@ func FuzzPolicyFile(f *testing.F) {
 	for range 9 {
 		w.step()
 	}
-	p, err := w.l.Policy()
-	if err != nil {
-		f.Fatal(err)
-	}
-	whole, err := p.Export()
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := must.Get(w.l.Policy())(f)
+	whole := must.Get(p.Export())(f)
 	f.Add(whole.Description, "function.network", len(whole.Arrays["function.network"].Data), []byte{})
 	f.Add([]byte(`{"format":"firm/2","move":2,"low":0.2,"high":0.8,"actor":{}}`), "function.shift", 1, []byte{0, 0, 0xc0, 0x7f})
 	act := native.New(native.Options{})
@@ -36,9 +31,7 @@ func FuzzPolicyFile(f *testing.F) {
 	}
 	e := newWorkflow(f, sizing.Parallel)
 	obs, do := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
-	if err := e.Reset(1, nil, obs); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, e.Reset(1, nil, obs))
 	f.Fuzz(func(t *testing.T, description []byte, array string, length int, values []byte) {
 		file := choicetest.Forge(whole, description, array, length, 1<<12, values)
 		if old, ok := whole.Arrays[array]; ok {

@@ -9,16 +9,14 @@ import (
 	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
 func toyProblem(t testing.TB) (*Problem, *graphstest.Toy) {
 	t.Helper()
 	toy := graphstest.NewToy(5)
-	p, err := NewProblem(toy.Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewProblem(toy.Spec()))(t)
 	return p, toy
 }
 
@@ -26,9 +24,7 @@ func toyProblem(t testing.TB) (*Problem, *graphstest.Toy) {
 func TestPolicyHeads(t *testing.T) {
 	p, _ := toyProblem(t)
 	a := p.Policy(DefaultNet(), 0.01)
-	if err := a.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Validate())
 	want := []nets.GraphHead{
 		{Name: "thing", Per: 0, Out: 1, FinalBound: 0.01},
 		{Name: "thing.options", Per: nets.WholeGraph, Out: 1, FinalBound: 0.01},
@@ -71,25 +67,14 @@ func TestList(t *testing.T) {
 	direct, listed := nets.NewGraphBatch(p.Policy(DefaultNet(), 0)), nets.NewGraphBatch(p.Policy(DefaultNet(), 0))
 	kept, list := NewList(p), NewList(p)
 	for seed := range uint64(20) {
-		if err := toy.Reset(seed, nil, obs); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Add(direct, obs.Kinds[0].Graphs[0]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, toy.Reset(seed, nil, obs))
+		must.Do(t, p.Add(direct, obs.Kinds[0].Graphs[0]))
 		kept.Append(obs.Kinds[0].Graphs[0])
 	}
-	good, err := state.Append(nil, "list", kept)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := state.Load(good, "list", list); err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(state.Append(nil, "list", kept))(t)
+	must.Do(t, state.Load(good, "list", list))
 	for i := range list.Len() {
-		if err := list.AddTo(listed, i); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, list.AddTo(listed, i))
 	}
 	direct.Seal()
 	listed.Seal()
@@ -114,14 +99,9 @@ func TestList(t *testing.T) {
 		{func(l *List) { l.ends[0].numbers = 1 << 20 }, "of which there are"},
 	} {
 		bad := NewList(p)
-		if err := state.Copy(bad, kept); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, state.Copy(bad, kept))
 		x.spoil(bad)
-		b, err := state.Append(nil, "list", bad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(state.Append(nil, "list", bad))(t)
 		if err := state.Load(b, "list", list); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want an error with %q", err, x.want)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func TestDefaultIsValid(t *testing.T) {
@@ -18,14 +20,9 @@ func TestDefaultIsValid(t *testing.T) {
 func TestConfigRoundTripsThroughYAML(t *testing.T) {
 	want := Default()
 	want.Mix, want.Hidden, want.Safe.On = Joint, []int{3, 4}, true
-	b, err := yaml.Dump(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(yaml.Dump(want))(t)
 	var got Config
-	if err := yaml.Load(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Load(b, &got))
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read back %+v, want %+v", got, want)
 	}

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -81,13 +82,8 @@ func (c curve) write(t *testing.T, topic string) {
 		}
 		rows = append(rows, row)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()))
 }
 
 // readCurve reads a curve that write wrote; ok is false where there is none.
@@ -98,9 +94,7 @@ func readCurve(t *testing.T, topic string, seed uint64) (c curve, ok bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, false
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(rows) < 2 || !slices.Equal(rows[0], curveHeads[topic]) {
@@ -192,9 +186,7 @@ func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve
 		panel.Line(s, []float64{0, x[len(x)-1]}, []float64{m.y, m.y}, false)
 		f.Key = append(f.Key, chart.Entry{Text: m.text, Style: s, Line: true})
 	}
-	if _, err := f.Save(dir, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.Save(dir, name))(t)
 }
 
 // along returns one number of each point.

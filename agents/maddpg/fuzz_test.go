@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -36,9 +37,7 @@ func FuzzPolicyFile(f *testing.F) {
 		}
 		e := newToy(options[i])
 		obs, do, out := envs.NewObservation(specs[i]), envs.NewAction(specs[i]), envs.NewOutcome(specs[i])
-		if err := e.Reset(1, envs.Options{}, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(1, envs.Options{}, obs))
 		if p.Act(obs, do, len(values)%2 == 0) != nil {
 			return
 		}

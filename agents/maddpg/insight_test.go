@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/internal/insighttest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -20,14 +21,8 @@ func opened(t *testing.T, set func(*Config), o toyOptions, rows int) (*actor.Pol
 	set(&c)
 	r := newRun(t, c, o, envs.VectorOptions{})
 	r.steps(60)
-	p, err := r.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := p.(agents.Transparent).Insight(native.New(native.Options{DType: nets.Float64}), rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(r.l.Policy())(t)
+	in := must.Get(p.(agents.Transparent).Insight(native.New(native.Options{DType: nets.Float64}), rows))(t)
 	s := rng.NewStream(3, "states")
 	seen := make([]float32, rows*o.agents*2)
 	for i := range seen {
@@ -66,26 +61,16 @@ func BenchmarkInsight(b *testing.B) {
 	const rows = 32
 	o := toyOptions{agents: 6}
 	r := newRun(b, Default(), o, envs.VectorOptions{})
-	p, err := r.l.Policy()
-	if err != nil {
-		b.Fatal(err)
-	}
-	in, err := p.(agents.Transparent).Insight(native.New(native.Options{}), rows)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(r.l.Policy())(b)
+	in := must.Get(p.(agents.Transparent).Insight(native.New(native.Options{}), rows))(b)
 	seen, weights := make([]float32, rows*o.agents*2), make([]float32, rows*o.agents*len(in.Outputs()))
 	for i := range weights {
 		weights[i] = 1
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := in.Forward(seen); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := in.Gradient(weights); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(in.Forward(seen))(b)
+		must.Get(in.Gradient(weights))(b)
 	}
 }
 

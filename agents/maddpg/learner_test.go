@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -36,23 +37,15 @@ func newRun(t testing.TB, c Config, o toyOptions, vo envs.VectorOptions, engines
 		vo.NumEnvs = 3
 	}
 	vo.Seed = 11
-	v, err := envs.NewVector(func() (envs.Env, error) { return newToy(o), nil }, vo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newToy(o), nil }, vo))(t)
 	t.Cleanup(v.Close)
 	e := native.New(native.Options{})
 	ctx := agents.Context{Spec: v.Spec(), NumEnvs: vo.NumEnvs, Train: e, Act: e, Seed: 4, Steps: 10_000}
 	if len(engines) == 2 {
 		ctx.Train, ctx.Act = engines[0], engines[1]
 	}
-	l, err := New(c, ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(New(c, ctx))(t)
+	must.Do(t, v.Reset())
 	return &run{t, l, v}
 }
 
@@ -188,9 +181,7 @@ func TestLoadRefuses(t *testing.T) {
 		"statistics": {func(s *agents.State) { delete(s.Blobs, "observations") }, `"observations"`},
 	} {
 		s := agents.NewState()
-		if err := a.l.Save(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.l.Save(s))
 		k.spoil(s)
 		if err := a.l.Load(s); err == nil || !strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: error %v, want one with %s", name, err, k.want)
@@ -240,9 +231,7 @@ func TestExplorationNoise(t *testing.T) {
 	for _, at := range []int64{0, 500} { // random actions, then actions with noise
 		r.l.Steps = at
 		for range 300 {
-			if err := r.l.Act(r.v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.l.Act(r.v))
 			for _, u := range r.l.taken {
 				lo, hi = min(lo, u), max(hi, u)
 			}
@@ -255,15 +244,9 @@ func TestExplorationNoise(t *testing.T) {
 
 func TestDivergedActorIsRefused(t *testing.T) {
 	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{NumEnvs: 2})
-	if err := r.l.Act(r.v); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.v.Step(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.l.Observe(r.v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.l.Act(r.v))
+	must.Do(t, r.v.Step())
+	must.Do(t, r.l.Observe(r.v))
 	if err := r.l.Observe(r.v); err == nil {
 		t.Error("Observe without Act was accepted")
 	}

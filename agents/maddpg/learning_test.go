@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -116,10 +117,7 @@ func benchmarkUpdate(b *testing.B, n int) {
 	}
 	e := native.New(native.Options{})
 	c := Default()
-	l, err := New(c, agents.Context{Spec: &spec, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 1_000})
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := must.Get(New(c, agents.Context{Spec: &spec, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 1_000}))(b)
 	for range 1_000 {
 		row := l.memory.buf.Add()
 		for i, col := range l.memory.buf.Columns() {
@@ -131,9 +129,7 @@ func benchmarkUpdate(b *testing.B, n int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l.Pending = 1
-		if err := l.Update(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.Update())
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
 }
@@ -156,19 +152,12 @@ func BenchmarkStep(b *testing.B) {
 func BenchmarkPolicy(b *testing.B) {
 	o := toyOptions{agents: 5}
 	r := newRun(b, Default(), o, envs.VectorOptions{})
-	p, err := r.l.Policy()
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(r.l.Policy())(b)
 	e := newToy(o)
 	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
-	if err := e.Reset(1, nil, obs); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, e.Reset(1, nil, obs))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := p.Act(obs, act, true); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, p.Act(obs, act, true))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -31,19 +32,11 @@ type trainer struct {
 
 func newTrainer(t *testing.T, build func() (envs.Env, error), copies int, c Config, seed uint64, steps int64) *trainer {
 	t.Helper()
-	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed}))(t)
 	t.Cleanup(v.Close)
 	e := native.New(native.Options{})
-	l, err := New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: seed, Steps: steps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: seed, Steps: steps}))(t)
+	must.Do(t, v.Reset())
 	return &trainer{run{t, l, v}, build}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -31,13 +32,10 @@ func shippedLQR(t *testing.T) (classic.LQRConfig, Config, configs.Train) {
 	if *change != "" {
 		sets = []string{*change}
 	}
-	x, err := configs.Load("../../configs/classic/lqr.yaml", sets, configs.Tables{
+	x := must.Get(configs.Load("../../configs/classic/lqr.yaml", sets, configs.Tables{
 		Env: func(string) (any, error) { return &problem, nil }, Agent: func(string) (any, error) { return &c, nil },
 		Baseline: func(string) (any, error) { return &struct{}{}, nil }, // those of its evaluation do not play here
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return problem, c, x.Train
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -20,16 +21,10 @@ func TestWhatReplayHolds(t *testing.T) {
 				envs.VectorOptions{NumEnvs: 1, Autoreset: mode})
 			want := int64(0)
 			for range 20 {
-				if err := r.l.Act(r.v); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.l.Act(r.v))
 				saw := slices.Clone(r.v.Obs.Kinds[0].Values)
-				if err := r.v.Step(); err != nil {
-					t.Fatal(err)
-				}
-				if err := r.l.Observe(r.v); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.v.Step())
+				must.Do(t, r.l.Observe(r.v))
 				buf := r.l.Replay()
 				if r.v.ResetStep[0] {
 					if buf.Next() != want {
@@ -89,12 +84,8 @@ func TestAbsentAgentsLearnNothing(t *testing.T) {
 	}
 	c.Absent = false
 	r = newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{NumEnvs: 1})
-	if err := r.l.Act(r.v); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.v.Step(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.l.Act(r.v))
+	must.Do(t, r.v.Step())
 	if err := r.l.Observe(r.v); err == nil || !strings.Contains(err.Error(), "toy 1 is absent") {
 		t.Errorf("an unexpected absence gave %v", err)
 	}
@@ -109,9 +100,7 @@ func TestBatch(t *testing.T) {
 		envs.VectorOptions{NumEnvs: 1})
 	r.steps(10)
 	l := r.l
-	if err := l.sampler.sample(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.sampler.sample())
 	get := func(x nets.Tensor) []float32 {
 		v := make([]float32, nets.Size(x))
 		x.Get(v)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -28,15 +29,9 @@ func TestNeedsParameters(t *testing.T) {
 			c := Default()
 			c.Mix, c.Shared, c.Batch, c.Replay = mix, shared, 8, 100
 			s := manySpec(6)
-			l, err := New(c, agents.Context{Spec: s, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(New(c, agents.Context{Spec: s, NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 100}))(t)
 			want := nets.Size(l.update.actor.Params()) + nets.Size(l.update.critic.Params())
-			got, err := c.Needs(s, 100)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(c.Needs(s, 100))(t)
 			if got.Parameters != int64(want) {
 				t.Errorf("%s, shared %v: %d parameters, want %d", mix, shared, got.Parameters, want)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -18,15 +19,11 @@ func transitions(t *testing.T, o toyOptions, n int) []agents.Transition {
 	draws := rng.NewStream(5, "test")
 	list := make([]agents.Transition, n)
 	for i := range list {
-		if err := e.Reset(uint64(i), nil, before); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(uint64(i), nil, before))
 		for k := range act.Kinds[0] {
 			act.Kinds[0][k] = float32(-1 + 4*draws.Float64())
 		}
-		if err := e.Step(act, after, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, after, out))
 		clone := func(x []float32) []float32 { return append([]float32{}, x...) }
 		list[i] = agents.Transition{Before: clone(before.Kinds[0].Values), After: clone(after.Kinds[0].Values),
 			Action: clone(act.Kinds[0]), Rewards: clone(out.Rewards[0]), Elapsed: out.Elapsed, Terminated: out.Terminated}
@@ -42,9 +39,7 @@ func regret(t *testing.T, p envs.Policy, o toyOptions) float64 {
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
 	var sum float64
 	for i := range 500 {
-		if err := e.Reset(uint64(1_000_000+i), nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(uint64(1_000_000+i), nil, obs))
 		if p == nil {
 			for k := range act.Kinds[0] {
 				act.Kinds[0][k] = 1 // the middle, the best of those that do not look
@@ -52,9 +47,7 @@ func regret(t *testing.T, p envs.Policy, o toyOptions) float64 {
 		} else if err := p.Act(obs, act, true); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		for _, r := range out.Rewards[0] {
 			sum -= float64(r) / 500
 		}
@@ -72,19 +65,12 @@ func TestLearnsOffline(t *testing.T) {
 		c.Mix, c.Replay, c.Batch, c.ActorRate, c.CriticRate = mix, len(list), 64, 1e-3, 1e-3
 		r := newRun(t, c, o, envs.VectorOptions{NumEnvs: 1})
 		for i := range list {
-			if err := r.l.Take(&list[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.l.Take(&list[i]))
 		}
 		for range 3_000 {
-			if err := r.l.Learn(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.l.Learn())
 		}
-		p, err := r.l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.l.Policy())(t)
 		if got := regret(t, p, o); got > idle/3 {
 			t.Errorf("%s: regret %.4f, want a third at most of that of the middle, %.4f", mix, got, idle)
 		}
@@ -104,9 +90,7 @@ func TestTakeStoresWhatObserveDoes(t *testing.T) {
 		Before: v.Before.Env(0).Kinds[0].Values, After: v.After.Env(0).Kinds[0].Values, Action: v.Act.Env(0).Kinds[0],
 		Rewards: v.Rewards[0], Elapsed: v.Elapsed[0], Terminated: v.Terminated[0],
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a, b := r.l.Replay(), other.l.Replay()
 	x, y := make([]float32, a.Width()), make([]float32, b.Width())
 	a.Rows([]int64{0}, x)

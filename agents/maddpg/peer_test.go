@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -157,14 +158,8 @@ func (p peerFile) firstGradients(o native.Options, bound float64) (critic, actor
 
 func readPeer(t *testing.T, path string) peerFile {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := safetensors.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
+	f := must.Get(safetensors.Parse(b))(t)
 	return peerFile{t, f}
 }
 

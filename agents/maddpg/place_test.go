@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -44,10 +45,7 @@ func TestSharedWeightsActOnAnyGraph(t *testing.T) {
 	from := []int{0, 1, 2, 2, 1, 0} // which trained agent each of the first six is
 	for _, mix := range []string{Attention, Mean, None, Joint} {
 		r := sharedRun(t, mix)
-		p, err := r.l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.l.Policy())(t)
 		f := stored(t, r)
 		spec := newToy(toyOptions{agents: 7, sequence: both}).Spec()
 		q, err := actor.Open(f, spec, native.New(native.Options{}))
@@ -62,12 +60,8 @@ func TestSharedWeightsActOnAnyGraph(t *testing.T) {
 		for i := range wide.Kinds[0].Active {
 			wide.Kinds[0].Active[i] = true
 		}
-		if err := p.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := q.Act(wide, got, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, true))
+		must.Do(t, q.Act(wide, got, true))
 		for i, j := range from {
 			near(t, mix, got.Kinds[0][2*i:2*i+2], act.Kinds[0][2*j:2*j+2])
 		}
@@ -140,12 +134,8 @@ func TestWeightsMoveToAnotherGraph(t *testing.T) {
 	from := sharedRun(t, Attention)
 	to := newRun(t, c, toyOptions{agents: 5, length: 5, sequence: line(5)}, envs.VectorOptions{})
 	s := agents.NewState()
-	if err := from.l.Save(s); err != nil {
-		t.Fatal(err)
-	}
-	if err := to.l.Adopt(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, from.l.Save(s))
+	must.Do(t, to.l.Adopt(s))
 	a, b := from.l.update.actor.Params(), to.l.update.actor.Params()
 	x, y := make([]float32, nets.Size(a)), make([]float32, nets.Size(b))
 	a.Get(x)

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -18,9 +19,7 @@ func observed(t *testing.T, o toyOptions, seed uint64) (*envs.Observation, *envs
 	t.Helper()
 	e := newToy(o)
 	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
-	if err := e.Reset(seed, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, obs))
 	return obs, act
 }
 
@@ -35,15 +34,10 @@ func TestPolicyActsAsTheLearner(t *testing.T) {
 		if err := r.l.Act(r.v); err != nil { // adds the present observations to the statistics
 			t.Fatal(err)
 		}
-		p, err := r.l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.l.Policy())(t)
 		act := envs.NewAction(r.v.Spec())
 		for i := range 4 {
-			if err := p.Act(r.v.Obs.Env(i), act, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(r.v.Obs.Env(i), act, true))
 			for k, x := range act.Kinds[0] {
 				if want := r.v.Act.Env(i).Kinds[0][k]; math.Abs(float64(x-want)) > 1e-5 {
 					t.Errorf("%s: copy %d, action %d: policy %g, learner %g", mix, i, k, x, want)
@@ -60,31 +54,18 @@ func TestPolicyFileRoundTrip(t *testing.T) {
 		o := toyOptions{agents: 2, length: 5, choices: choices}
 		r := newRun(t, quick(), o, envs.VectorOptions{})
 		r.steps(30)
-		p, err := r.l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.l.Policy())(t)
 		obs, before := observed(t, o, 3)
-		if err := p.Act(obs, before, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, before, true))
 		r.steps(30)
-		f, err := p.Export()
-		if err != nil {
-			t.Fatal(err)
-		}
-		q, err := actor.Open(f, r.v.Spec(), native.New(native.Options{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(p.Export())(t)
+		q := must.Get(actor.Open(f, r.v.Spec(), native.New(native.Options{})))(t)
 		if q.Name() != "attmf" {
 			t.Errorf("name is %q, want attmf", q.Name())
 		}
 		for _, x := range []agents.Policy{p, q} {
 			_, after := observed(t, o, 3)
-			if err := x.Act(obs, after, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, x.Act(obs, after, true))
 			if !slices.Equal(after.Kinds[0], before.Kinds[0]) {
 				t.Errorf("acts %v, want %v as before", after.Kinds[0], before.Kinds[0])
 			}
@@ -97,22 +78,14 @@ func TestPolicyDraws(t *testing.T) {
 	c := quick()
 	c.Mix = Joint
 	r := newRun(t, c, o, envs.VectorOptions{})
-	p, err := r.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := r.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(r.l.Policy())(t)
+	q := must.Get(r.l.Policy())(t)
 	obs, act := observed(t, o, 1)
 	other := envs.NewAction(r.v.Spec())
 	draw := func(n int) (seen map[float32]int) {
 		seen = map[float32]int{}
 		for range n {
-			if err := p.Act(obs, act, false); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(obs, act, false))
 			seen[act.Kinds[0][0]]++
 		}
 		return seen
@@ -120,36 +93,22 @@ func TestPolicyDraws(t *testing.T) {
 	if seen := draw(300); seen[1] > 0 || seen[0] < 30 || seen[2] < 30 {
 		t.Errorf("draws of a fresh policy are %v, want 0 and 2 often, and 1, which is illegal, never", seen)
 	}
-	b, err := p.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(p.AppendBinary(nil))(t)
 	want := draw(50)
-	if err := q.UnmarshalBinary(b); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.CopyFrom(q); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.UnmarshalBinary(b))
+	must.Do(t, p.CopyFrom(q))
 	if got := draw(50); got[0] != want[0] {
 		t.Errorf("draws after CopyFrom are %v, want %v", got, want)
 	}
 	for range 20 {
-		if err := p.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := q.Act(obs, other, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, true))
+		must.Do(t, q.Act(obs, other, true))
 		if !slices.Equal(act.Kinds[0], other.Kinds[0]) {
 			t.Error("deterministic choices vary")
 		}
 	}
 	r.steps(30)
-	changed, err := r.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	changed := must.Get(r.l.Policy())(t)
 	if changed.CopyFrom(p) == nil || changed.UnmarshalBinary(b) == nil {
 		t.Error("a policy took the state of one with other weights")
 	}
@@ -158,14 +117,8 @@ func TestPolicyDraws(t *testing.T) {
 // stored is the file of a run's present policy.
 func stored(t testing.TB, r *run) *agents.PolicyFile {
 	t.Helper()
-	p, err := r.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(r.l.Policy())(t)
+	f := must.Get(p.Export())(t)
 	return &agents.PolicyFile{Agent: f.Agent, EnvID: f.EnvID, Description: f.Description, Arrays: maps.Clone(f.Arrays)}
 }
 
@@ -204,10 +157,7 @@ func TestActingDoesNotAllocate(t *testing.T) {
 		c.LearningStarts = 1e9
 		r := newRun(t, c, o, envs.VectorOptions{})
 		r.steps(30)
-		p, err := r.l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(r.l.Policy())(t)
 		obs, act := observed(t, o, 1)
 		if n := testing.AllocsPerRun(100, func() { _ = p.Act(obs, act, false) }); n != 0 {
 			t.Errorf("choices %v: a policy's step allocates %g times", choices, n)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func newTestGuard(t *testing.T, agents int) (*guard, *toy) {
@@ -14,14 +15,8 @@ func newTestGuard(t *testing.T, agents int) (*guard, *toy) {
 	c := Default()
 	c.Safe.On, c.Safe.MinHistory, c.Safe.History = true, 10, 20
 	env := newToy(toyOptions{agents: agents})
-	p, err := newProblem(c.Mix, env.Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := newGuard(&c, &p, env.Spec(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newProblem(c.Mix, env.Spec()))(t)
+	g := must.Get(newGuard(&c, &p, env.Spec(), 1))(t)
 	return g, env
 }
 
@@ -29,14 +24,10 @@ func newTestGuard(t *testing.T, agents int) (*guard, *toy) {
 func TestSafeFilter(t *testing.T) {
 	g, env := newTestGuard(t, 2)
 	obs, act := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec())
-	if err := env.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, env.Reset(1, nil, obs))
 	u := []float32{0, 0, 0, 0}
 	act.Kinds[0] = []float32{-1, -1, -1, -1} // price −2
-	if err := g.filter(env, act, u); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.filter(env, act, u))
 	if u[0] != 0 {
 		t.Error("an action was replaced before there was a range")
 	}
@@ -47,9 +38,7 @@ func TestSafeFilter(t *testing.T) {
 	for range 20 {
 		copy(u, []float32{0, 0, 0, 0})
 		act.Kinds[0] = []float32{-1, -1, -1, -1}
-		if err := g.filter(env, act, u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, g.filter(env, act, u))
 		for i := range u {
 			if d := math.Abs(float64(u[i] - safe[i])); d > 0.25 {
 				t.Fatalf("replaced by %v, want %v with noise of 0.05", u, safe)
@@ -90,10 +79,7 @@ func TestSafeStateRefused(t *testing.T) {
 	} {
 		k, _ := newTestGuard(t, 1)
 		change(k)
-		bad, err := state.Append(nil, "safe", k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bad := must.Get(state.Append(nil, "safe", k))(t)
 		if err := state.Load(bad, "safe", g); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -30,9 +31,7 @@ func TestIndependentMinibatches(t *testing.T) {
 			envs.VectorOptions{NumEnvs: 1})
 		r.steps(60)
 		l, u, s := r.l, r.l.update, r.l.sampler
-		if err := s.sample(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.sample())
 		const n, size, act = 3, 20, 5
 		if a, b := s.index[:size], s.index[size:2*size]; len(s.index) != n*size || slices.Equal(a, b) ||
 			slices.Equal(b, s.index[2*size:]) {
@@ -121,16 +120,10 @@ func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 			o := toyOptions{agents: 3, choices: choices}
 			c := small()
 			c.Mix, c.Batches, c.Clip = Joint, Independent, 0.5
-			p, err := newProblem(c.Mix, newToy(o).Spec())
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(newProblem(c.Mix, newToy(o).Spec()))(t)
 			build := func(batches string) *update {
 				c.Batches = batches
-				u, err := newUpdate(&c, &p, native.New(native.Options{DType: nets.Float64, Debug: true}), rng.New(1, "apart"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				u := must.Get(newUpdate(&c, &p, native.New(native.Options{DType: nets.Float64, Debug: true}), rng.New(1, "apart")))(t)
 				return u
 			}
 			own := build(Independent)
@@ -160,9 +153,7 @@ func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 			e.seen2.Set64(seen2)
 			actor, critic := get(own.actor.Params()), get(own.critic.Params())
 			actorTarget, criticTarget := get(own.actorTarget.Params()), get(own.criticTarget.Params())
-			if err := own.run(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, own.run())
 			for i := range n {
 				u := build(SharedBatch)
 				u.actor.Params().Set64(actor)
@@ -204,9 +195,7 @@ func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 					}
 					u.noise2.Set64(x)
 				}
-				if err := u.run(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, u.run())
 				for _, k := range []struct {
 					what      string
 					own, same []float64
@@ -281,9 +270,7 @@ func TestIndependentWeightsAreTheirOwn(t *testing.T) {
 	b := newRun(t, c, toyOptions{agents: 3}, envs.VectorOptions{})
 	for _, pair := range [][2]*run{{a, b}, {b, a}} {
 		s := agents.NewState()
-		if err := pair[0].l.Save(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, pair[0].l.Save(s))
 		if err := pair[1].l.Adopt(s); err == nil || !strings.Contains(err.Error(), "critic") {
 			t.Errorf("adopted: %v, want an error about the critic", err)
 		}

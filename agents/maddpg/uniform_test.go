@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -24,23 +25,15 @@ func TestUniform(t *testing.T) {
 			for j := range k.Active {
 				k.Active[j] = true
 			}
-			if err := of.Act(obs, a, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, of.Act(obs, a, true))
 			return a.Kinds[0]
 		}
 		attends := act(p)
-		equal, err := p.Uniform(newToy(o).Spec(), native.New(native.Options{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		equal := must.Get(p.Uniform(newToy(o).Spec(), native.New(native.Options{})))(t)
 		got := act(equal)
 		m := nets.MeanField{MLP: nets.MLP{Agents: 4, Shared: shared, In: []nets.Port{{Name: "observation", Width: 2}},
 			Hidden: quick().Hidden, Out: 2, Activation: nets.ReLU}, Mix: nets.Attention, Keys: quick().Keys}
-		f, err := p.Export()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(p.Export())(t)
 		params := f.Arrays["toy.network"].Data
 		slots, size := nets.Layout(m)
 		for g := range m.Groups() {
@@ -50,10 +43,7 @@ func TestUniform(t *testing.T) {
 				}
 			}
 		}
-		still, err := actor.Open(f, newToy(o).Spec(), native.New(native.Options{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		still := must.Get(actor.Open(f, newToy(o).Spec(), native.New(native.Options{})))(t)
 		want, apart := act(still), 0.0
 		for i := range want {
 			if math.Abs(float64(got[i]-want[i])) > 1e-5 {

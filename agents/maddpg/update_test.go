@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -219,9 +220,7 @@ func TestGradients(t *testing.T) {
 			b := newBench(t, f)
 			u := b.u
 			y, before := b.targets(), get(u.critic.Params())
-			if err := u.run(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, u.run())
 			for i, got := range get(u.y) {
 				if math.Abs(got-y[i]) > 1e-12 {
 					t.Errorf("y[%d] is %g, want %g", i, got, y[i])
@@ -240,9 +239,7 @@ func TestGradients(t *testing.T) {
 			}
 			u.actor.Params().Set64(actor)
 			b.matches("actor", u.actor.Params(), ga, b.actorLoss)
-			if err := u.e.Err(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, u.e.Err())
 		})
 	}
 }
@@ -260,9 +257,7 @@ func TestStepAndTargets(t *testing.T) {
 		{"critic", u.critic, u.criticTarget, b.c.CriticRate, get(u.critic.Params()), get(u.criticTarget.Params())},
 		{"actor", u.actor, u.actorTarget, b.c.ActorRate, get(u.actor.Params()), get(u.actorTarget.Params())},
 	}
-	if err := u.run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, u.run())
 	for _, n := range pairs {
 		g, p, target := get(n.net.Grads()), get(n.net.Params()), get(n.target.Params())
 		for i := range p {
@@ -290,14 +285,8 @@ func TestStepAndTargets(t *testing.T) {
 func TestByHand(t *testing.T) {
 	c := small()
 	c.Mix, c.Hidden, c.Batch, c.CriticRate, c.ActorRate = None, nil, 1, 0.1, 0.1
-	p, err := newProblem(c.Mix, newToy(toyOptions{agents: 1}).Spec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := newUpdate(&c, &p, native.New(native.Options{DType: nets.Float64}), rng.New(1, "by hand"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newProblem(c.Mix, newToy(toyOptions{agents: 1}).Spec()))(t)
+	u := must.Get(newUpdate(&c, &p, native.New(native.Options{DType: nets.Float64}), rng.New(1, "by hand")))(t)
 	theta := []float64{0.5, 0.25, 2, -1, 1}
 	u.critic.Params().Set64(theta)
 	u.criticTarget.Params().Set64(theta)
@@ -308,9 +297,7 @@ func TestByHand(t *testing.T) {
 	u.r.Set64([]float64{3})
 	u.s2.Set64([]float64{-1, 1})
 	u.discount.Set64([]float64{0.5})
-	if err := u.run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, u.run())
 	for _, k := range []struct {
 		name string
 		got  nets.Tensor

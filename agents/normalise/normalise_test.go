@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/normalise"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -93,7 +94,7 @@ var all = normalise.Options{ObservationClip: 1.5, RewardClip: 2, Gamma: 0.9}
 
 func learner(t *testing.T, o normalise.Options, copies int, observe func(*envs.Vector)) *normalise.Learner {
 	t.Helper()
-	l, err := normalise.New(o, agents.Context{Spec: &lineSpec, NumEnvs: copies, NewEnv: newLine},
+	l := must.Get(normalise.New(o, agents.Context{Spec: &lineSpec, NumEnvs: copies, NewEnv: newLine},
 		func(ctx agents.Context) (agents.Learner, error) {
 			if ctx.NewEnv != nil || ctx.Teacher != nil {
 				t.Error("the learner gets copies or teachers, which see other observations")
@@ -103,23 +104,15 @@ func learner(t *testing.T, o normalise.Options, copies int, observe func(*envs.V
 				t.Errorf("the learner is told of observations up to %g", b.High[0])
 			}
 			return &still{observe: observe}, nil
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}))(t)
 	return l
 }
 
 func vector(t *testing.T, copies, workers int) *envs.Vector {
 	t.Helper()
-	v, err := envs.NewVector(newLine, envs.VectorOptions{NumEnvs: copies, Workers: workers, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(newLine, envs.VectorOptions{NumEnvs: copies, Workers: workers, Seed: 3}))(t)
 	t.Cleanup(v.Close)
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Reset())
 	return v
 }
 
@@ -128,9 +121,7 @@ func play(t *testing.T, l *normalise.Learner, v *envs.Vector, steps int) {
 	for range steps {
 		for _, f := range []func() error{func() error { return l.Act(v) }, v.Step,
 			func() error { return l.Observe(v) }, l.Update} {
-			if err := f(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f())
 		}
 	}
 }
@@ -186,35 +177,22 @@ func TestPolicyKeepsItsStatistics(t *testing.T) {
 	v := vector(t, 2, 1)
 	l := learner(t, all, 2, func(*envs.Vector) {})
 	play(t, l, v, 50)
-	p, err := l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Policy())(t)
+	f := must.Get(p.Export())(t)
 	open := func(f *agents.PolicyFile, s *envs.Spec) (agents.Policy, error) {
 		if len(f.Arrays) != 1 || s.Kinds[0].Observation.(envs.Box).High[0] != 1.5 {
 			t.Errorf("opened with %d arrays for %v", len(f.Arrays), s.Kinds[0].Observation)
 		}
 		return &echo{}, nil
 	}
-	q, err := normalise.Open(f, &lineSpec, open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(normalise.Open(f, &lineSpec, open))(t)
 	obs, act, same := envs.NewObservation(&lineSpec), envs.NewAction(&lineSpec), envs.NewAction(&lineSpec)
 	o := &obs.Kinds[0]
 	o.Active[0], o.Values[0], o.Values[1], o.Values[2] = true, 23, 3, 7
 	check := func(when string) {
 		t.Helper()
-		if err := p.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := q.Act(obs, same, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, true))
+		must.Do(t, q.Act(obs, same, true))
 		if !slices.Equal(act.Kinds[0], same.Kinds[0]) {
 			t.Errorf("%s: the policy acts %v, opened again %v", when, act.Kinds[0], same.Kinds[0])
 		}
@@ -235,10 +213,7 @@ func TestPolicyKeepsItsStatistics(t *testing.T) {
 	if err := q.CopyFrom(p); err != nil {
 		t.Errorf("copy of the same policy: %v", err)
 	}
-	later, err := l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	later := must.Get(l.Policy())(t)
 	if err := q.CopyFrom(later); err == nil || !strings.Contains(err.Error(), "other statistics") {
 		t.Errorf("copy of another one: %v", err)
 	}
@@ -270,24 +245,14 @@ func TestStateHasTheStatistics(t *testing.T) {
 	a := learner(t, all, 2, look)
 	play(t, a, v, 33)
 	s := agents.NewState()
-	if err := a.Save(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Save(s))
 	b := learner(t, all, 2, look)
-	if err := b.Load(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Load(s))
 	// Both see the same raw step: what it gave is put back for the second.
-	if err := a.Act(v); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Step(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Act(v))
+	must.Do(t, v.Step())
 	after, now, rewards := slices.Clone(v.After.Kinds[0].Values), slices.Clone(v.Obs.Kinds[0].Values), slices.Clone(v.Rewards[0])
-	if err := a.Observe(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Observe(v))
 	want := last
 	copy(v.After.Kinds[0].Values, after)
 	copy(v.Obs.Kinds[0].Values, now)
@@ -296,14 +261,10 @@ func TestStateHasTheStatistics(t *testing.T) {
 		t.Errorf("restored: %v, %v, want %v", err, last, want)
 	}
 	c := learner(t, all, 2, look)
-	if err := c.Adopt(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Adopt(s))
 	for _, blob := range []string{"normalise.progress", "normalise.seen.0", "normalise.earned.0"} {
 		cut := agents.NewState()
-		if err := a.Save(cut); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Save(cut))
 		delete(cut.Blobs, blob)
 		if err := b.Load(cut); err == nil || !strings.Contains(err.Error(), blob) {
 			t.Errorf("without %s: %v", blob, err)
@@ -317,20 +278,14 @@ func TestRefusedStateChangesNothing(t *testing.T) {
 	a := learner(t, all, 2, func(*envs.Vector) {})
 	play(t, a, v, 33)
 	s, before, after := agents.NewState(), agents.NewState(), agents.NewState()
-	if err := a.Save(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Save(s))
 	b := learner(t, all, 2, func(*envs.Vector) {})
-	if err := b.Save(before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Save(before))
 	b.Learner.(*still).refuses = errors.New("not this one")
 	if err := b.Load(s); err == nil || !strings.Contains(err.Error(), "not this one") {
 		t.Errorf("got %v", err)
 	}
-	if err := b.Save(after); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Save(after))
 	for name, x := range before.Blobs {
 		if !slices.Equal(after.Blobs[name], x) {
 			t.Errorf("the refused state changed %s", name)

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -22,10 +23,7 @@ func newEnv(t *testing.T) envs.Env {
 	t.Helper()
 	c, w := sizing.Default(), workload.Default()
 	w.Kind, c.Windows = workload.ClosedLoop, 30
-	env, err := sizing.New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(sizing.New(c, w))(t)
 	return env
 }
 
@@ -174,9 +172,7 @@ func TestSafe(t *testing.T) {
 	}
 	// Three violations make the range anew.
 	for range 3 {
-		if err := w.tuner.Observe(w.act, &envs.Outcome{Info: violated(w.out.Info), Rewards: w.out.Rewards}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.tuner.Observe(w.act, &envs.Outcome{Info: violated(w.out.Info), Rewards: w.out.Rewards}))
 	}
 	if b := w.tuner.Guard().Bands("parallel"); len(b) != 1 || b[0].Remade != 1 {
 		t.Errorf("bands are %+v after three violations", b)
@@ -199,21 +195,14 @@ func TestStateIsExact(t *testing.T) {
 		for range stop {
 			a.window()
 		}
-		state, err := a.tuner.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(a.tuner.AppendBinary(nil))(t)
 		b.reset(99)
 		b.window()
-		if err := b.tuner.UnmarshalBinary(state); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.tuner.UnmarshalBinary(state))
 		if again, err := b.tuner.AppendBinary(nil); err != nil || !bytes.Equal(again, state) {
 			t.Fatalf("window %d: the loaded state is another (%v)", stop, err)
 		}
-		if err := b.env.CopyFrom(a.env); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.env.CopyFrom(a.env))
 		b.obs.CopyFrom(a.obs)
 		for n := stop; n < 18; n++ {
 			x, y := a.window(), b.window()
@@ -234,10 +223,7 @@ func TestStateIsExact(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	lqr, err := classic.NewLQR(classic.DefaultLQR())
-	if err != nil {
-		t.Fatal(err)
-	}
+	lqr := must.Get(classic.NewLQR(classic.DefaultLQR()))(t)
 	for want, k := range map[string]struct {
 		change func(*Config)
 		env    envs.Env

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Two rows: one is cut after two steps, goes on and reaches the rollout's end; the other one terminates. Advantages are
@@ -21,9 +22,7 @@ func TestAdvantages(t *testing.T) {
 	b.end = []int32{-1, -1, 0, -1, -1, 1}
 	b.reward = []float32{1, 10, 2, 20, 3, 4}
 	b.discount = []float32{gamma, gamma, gamma, 0, gamma, gamma}
-	if err := p.advantages(lambda); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.advantages(lambda))
 	g := float64(float32(gamma))
 	delta := []float64{
 		1 + g*3 - 1, 10 + g*4 - 2,
@@ -54,9 +53,7 @@ func TestMinibatches(t *testing.T) {
 	seen := map[int32]int{}
 	for i := range c.Minibatches {
 		var m metrics
-		if err := f.p.step(i, &c, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.p.step(i, &c, &m))
 		for g, list := range f.p.batch.samples {
 			if n := len(list); n < 2 || n > 3 {
 				t.Errorf("minibatch %d has %d samples of agent %d, want 2 or 3", i, n, g)
@@ -88,25 +85,15 @@ func TestSamples(t *testing.T) {
 		{choicetest.NewToy(choicetest.Toy{Length: 5}), envs.SameStep, 12},
 		{newCrew(), envs.SameStep, 12 + 6},
 	} {
-		v, err := envs.NewVector(func() (envs.Env, error) { return k.env, nil }, envs.VectorOptions{NumEnvs: 1, Seed: 1,
-			Autoreset: k.autoreset})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(envs.NewVector(func() (envs.Env, error) { return k.env, nil }, envs.VectorOptions{NumEnvs: 1, Seed: 1,
+			Autoreset: k.autoreset}))(t)
 		e := newEngine(t)
-		l, err := New(quick(), agents.Context{Spec: v.Spec(), NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := v.Reset(); err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(New(quick(), agents.Context{Spec: v.Spec(), NumEnvs: 1, Train: e, Act: e, Seed: 1, Steps: 100}))(t)
+		must.Do(t, v.Reset())
 		for range 12 {
 			for _, do := range []func() error{func() error { return l.Act(v) }, v.Step,
 				func() error { return l.Observe(v) }, l.Update} {
-				if err := do(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, do())
 			}
 		}
 		if n := l.parts[0].buf.len(); n != k.want {

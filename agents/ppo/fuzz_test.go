@@ -7,16 +7,14 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
 
 func newEngine(t testing.TB) nets.Engine {
 	t.Helper()
-	e, err := engines.Open(engines.Native, engines.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engines.Open(engines.Native, engines.Options{Threads: 1}))(t)
 	return e
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/enginestest"
@@ -64,14 +65,9 @@ func newFixture(t *testing.T, e nets.Engine, c Config, kind envs.Kind, n int) *f
 	spec := &envs.Spec{ID: "test/E-v1", Kinds: []envs.Kind{kind}}
 	ctx := agents.Context{Spec: spec, NumEnvs: 1, Train: e, Act: e, Seed: 1}
 	f := &fixture{c: c}
-	p, err := newPart(&f.c, &ctx, 0, rng.New(1, "fixture"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newPart(&f.c, &ctx, 0, rng.New(1, "fixture")))(t)
 	f.p, f.m = p, p.m.(*vectors)
-	if err := f.m.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.m.Sync())
 	s, b := rng.NewStream(1, "samples"), p.buf
 	for i := range n {
 		row := i % kind.Agents
@@ -120,9 +116,7 @@ func fixtureConfig(shared bool) Config {
 func (f *fixture) losses(t *testing.T) (policy, value float64) {
 	t.Helper()
 	m, b := f.m, &f.p.batch
-	if err := m.readDeviation(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.readDeviation())
 	m.gather(b.buf.obs.(*vectorRows), b.samples)
 	out, v := make([]float64, m.groups*m.rows*m.outputs), make([]float64, m.groups*m.rows)
 	m.policy.Forward(m.s).Get64(out)
@@ -148,18 +142,13 @@ func (f *fixture) losses(t *testing.T) (policy, value float64) {
 func TestGradients(t *testing.T) {
 	for name, kind := range kinds() {
 		for _, shared := range []bool{true, false} {
-			e, err := engines.Open(engines.Native, engines.Options{DType: nets.Float64})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(engines.Open(engines.Native, engines.Options{DType: nets.Float64}))(t)
 			f := newFixture(t, e, fixtureConfig(shared), kind, 15)
 			for _, a := range f.m.adams {
 				a.SetRate(0)
 			}
 			var sums metrics
-			if err := f.m.step(&f.p.batch, &f.c, &sums); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.m.step(&f.p.batch, &f.c, &sums))
 			for i, net := range []nets.Net{f.m.policy.Net, f.m.value.Net, f.m.deviation.Net}[:len(f.m.adams)] {
 				n := nets.Size(net.Params())
 				grads, params := make([]float64, n), make([]float64, n)
@@ -193,17 +182,12 @@ func TestEnginesAgree(t *testing.T) {
 		for _, shared := range []bool{true, false} {
 			var want [][]float32
 			for _, engine := range enginestest.Names() {
-				e, err := enginestest.Open(engine, nets.Float32)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e := must.Get(enginestest.Open(engine, nets.Float32))(t)
 				c := fixtureConfig(shared)
 				f := newFixture(t, e, c, kind, 15)
 				var sums metrics
 				for range 2 {
-					if err := f.m.step(&f.p.batch, &f.c, &sums); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, f.m.step(&f.p.batch, &f.c, &sums))
 				}
 				var got [][]float32
 				for _, net := range []nets.Net{f.m.policy.Net, f.m.value.Net, f.m.deviation.Net}[:len(f.m.adams)] {

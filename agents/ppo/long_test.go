@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -72,10 +73,7 @@ func TestLQR(t *testing.T) {
 			func() (envs.Env, error) { return classic.NewLQR(problem) },
 			func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 		curves = append(curves, curve)
-		p, err := l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(l.Policy())(t)
 		ratio := lqrCost(t, problem, p) / lqrCost(t, problem, regulator{p, float32(gain), float32(problem.Bound)})
 		t.Logf("seed %d: %.4f of the best cost", seed, ratio)
 		ratios = append(ratios, ratio)
@@ -108,16 +106,10 @@ func since(curves []choicetest.Curve, step int64) []choicetest.Curve {
 // lqrCost is the mean cost of 400 episodes, the same for all policies.
 func lqrCost(t *testing.T, problem classic.LQRConfig, p envs.Policy) float64 {
 	t.Helper()
-	env, err := classic.NewLQR(problem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(classic.NewLQR(problem))(t)
 	r, sum := rollout.NewRunner(env), 0.0
 	for seed := range uint64(400) {
-		e, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(r.Episode(rollout.Actor{Policy: p}, 1<<40+seed))(t)
 		sum -= e.Return
 	}
 	return sum / 400

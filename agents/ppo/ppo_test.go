@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -78,9 +79,7 @@ func TestTruncationBootstraps(t *testing.T) {
 		})
 		rows := &vectorRows{width: 4, all: []float32{1, 0, 1, 0, -1, 1, 0, 0}}
 		v := make([]float32, 2)
-		if err := l.parts[0].m.values(rows, []int32{0, 0}, v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.parts[0].m.values(rows, []int32{0, 0}, v))
 		for _, v := range v {
 			if math.Abs(float64(v)-k.want) > 0.1 {
 				t.Errorf("cut %v: the value is %.3f, want %g", k.cut, v, k.want)

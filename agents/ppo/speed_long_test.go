@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -73,13 +74,8 @@ func cleanRLSpeed(t *testing.T) float64 {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = t.TempDir() // it writes its runs there
 	cmd.Env = append(cmd.Environ(), "PYTHONUNBUFFERED=1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	lines := 0
 	var first, last time.Time
 	s := bufio.NewScanner(out)

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -125,10 +126,7 @@ func learn(t testing.TB, c Config, steps int64, env func() envs.Env) *Learner {
 // paid is what a step of the learned policy pays on average, by kind of agents.
 func paid(t testing.TB, l agents.Learner, env envs.Env, stochastic bool) []float64 {
 	t.Helper()
-	p, err := l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Policy())(t)
 	sum, steps := make([]float64, len(env.Spec().Kinds)), 0.0
 	r := rollout.NewRunner(env)
 	r.Stochastic = stochastic
@@ -141,9 +139,7 @@ func paid(t testing.TB, l agents.Learner, env envs.Env, stochastic bool) []float
 		}
 	}
 	for seed := range uint64(100) {
-		if _, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Episode(rollout.Actor{Policy: p}, 1<<40+seed))(t)
 	}
 	for k := range sum {
 		sum[k] /= steps

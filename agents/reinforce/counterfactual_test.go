@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -128,23 +129,16 @@ func TestCounterfactualExpectAdvantage(t *testing.T) {
 	c := counterfactualConfig()
 	c.Gamma, c.RewardScale = gamma, 2
 	l := liftLearner(t, c, copies, 0)
-	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
-		envs.VectorOptions{NumEnvs: copies, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
+		envs.VectorOptions{NumEnvs: copies, Seed: 3}))(t)
 	defer v.Close()
 	var sum, square, n float64
 	for range 80 {
-		if err := v.Reset(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Reset())
 		for i := range copies {
 			v.Act.Env(i).Kinds[0][0] = float32(i % 2)
 		}
-		if err := l.counterfactual.judge(v, 0, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.counterfactual.judge(v, 0, nil))
 		for i := range copies {
 			x := float64(l.counterfactual.of(i))
 			if i%2 == 0 {
@@ -168,21 +162,14 @@ func TestCounterfactualExpectAdvantage(t *testing.T) {
 // With this baseline the learner finds the better choice although it pays later.
 func TestCounterfactualTeach(t *testing.T) {
 	l := liftLearner(t, counterfactualConfig(), 4, 8000)
-	p, err := l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Policy())(t)
 	env := newLift()
 	obs, act := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec())
 	for storey := range 2 {
-		if err := env.Reset(1, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, env.Reset(1, nil, obs))
 		env.storey = storey
 		env.see(obs)
-		if err := p.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, true))
 		if act.Kinds[0][0] != 1 {
 			t.Errorf("in storey %d the policy stays, where going up is worth %.2f more", storey,
 				expected(storey, 1, 5, 0.99)-expected(storey, 0, 5, 0.99))
@@ -193,19 +180,12 @@ func TestCounterfactualTeach(t *testing.T) {
 // A copy that waits for its reset gets no advantage: it cannot be stepped.
 func TestCounterfactualWaitForReset(t *testing.T) {
 	l := liftLearner(t, counterfactualConfig(), 2, 0)
-	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
-		envs.VectorOptions{NumEnvs: 2, Seed: 3, Autoreset: envs.NextStep})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
+		envs.VectorOptions{NumEnvs: 2, Seed: 3, Autoreset: envs.NextStep}))(t)
 	defer v.Close()
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Reset())
 	for range 3 * liftSteps {
-		if err := errors.Join(l.Act(v), v.Step(), l.Observe(v), l.Update()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(l.Act(v), v.Step(), l.Observe(v), l.Update()))
 	}
 }
 
@@ -214,10 +194,7 @@ func TestCounterfactualRefuse(t *testing.T) {
 	none := l.ctx
 	none.Teacher = nil
 	many := l.ctx
-	spread, err := classic.NewSpread(classic.DefaultSpread())
-	if err != nil {
-		t.Fatal(err)
-	}
+	spread := must.Get(classic.NewSpread(classic.DefaultSpread()))(t)
 	many.Spec = spread.Spec()
 	for want, ctx := range map[string]agents.Context{"needs a rule and copies": none,
 		"needs an environment of one agent": many} {

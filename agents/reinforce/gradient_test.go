@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -25,19 +26,11 @@ type collector struct {
 
 func newCollector(t testing.TB, c Config, copies int, build func() (envs.Env, error)) *collector {
 	t.Helper()
-	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: 1}))(t)
 	t.Cleanup(v.Close)
 	e := native.New(native.Options{Threads: 1})
-	l, err := New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 1, Steps: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 1, Steps: 1}))(t)
+	must.Do(t, v.Reset())
 	return &collector{t, l, v}
 }
 
@@ -90,9 +83,7 @@ func bandit(t testing.TB, baseline Baseline, pulls int, logits []float32) *colle
 	if baseline == Value {
 		b.l.m.(*vectors).u.value.Net.Params().Set([]float32{0, 1})
 	}
-	if err := b.l.m.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.l.m.Sync())
 	return b
 }
 
@@ -156,9 +147,7 @@ func TestBaselineLowersVariance(t *testing.T) {
 	pole := newCollector(t, c, 8, func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) })
 	for range 10 {
 		pole.next()
-		if err := pole.l.Update(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, pole.l.Update())
 	}
 	compare(t, pole, "CartPole-v1 after ten updates, batches of 8 episodes", 60)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -40,10 +41,7 @@ func TestLearnsWithinGraphs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := quickGraphs()
 			change(&c)
-			p, err := learnGraphs(t, c, 30_000).Policy()
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(learnGraphs(t, c, 30_000).Policy())(t)
 			if paid := paidOfBest(t, p); paid < 0.9 {
 				t.Errorf("the policy gets %.3f of what the best actions pay, want 0.9 (half is for the way alone)", paid)
 			}
@@ -59,19 +57,13 @@ func paidOfBest(t *testing.T, p agents.Policy) float64 {
 	r.OnStep = func(s rollout.Step) { paid += float64(s.Rewards[0][0]) }
 	obs := envs.NewObservation(toy.Spec())
 	for seed := range uint64(100) {
-		if _, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Episode(rollout.Actor{Policy: p}, 1<<40+seed))(t)
 		replica, act, out := graphstest.NewToy(4), envs.NewAction(toy.Spec()), envs.NewOutcome(toy.Spec())
-		if err := replica.Reset(1<<40+seed, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, replica.Reset(1<<40+seed, nil, obs))
 		for range 4 {
 			best += replica.Best()
 			act.Kinds[0][0] = graphstest.Things // nothing is taken
-			if err := replica.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, replica.Step(act, obs, out))
 		}
 	}
 	return paid / best
@@ -83,9 +75,7 @@ func TestGraphGradients(t *testing.T) {
 	c := quickGraphs()
 	c.Episodes, c.Entropy, c.Graph.Layers = 1<<20, 0.1, 2
 	l := learnGraphs(t, c, 64)
-	if err := l.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.prepare())
 	m := l.m.(*graphModel)
 	for name, k := range map[string]struct {
 		net  nets.GraphNet
@@ -94,9 +84,7 @@ func TestGraphGradients(t *testing.T) {
 		n := nets.Size(k.net.Params())
 		w, g := make([]float32, n), make([]float32, n)
 		k.net.Params().Get(w)
-		if _, err := k.loss(&l.batch); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(k.loss(&l.batch))(t)
 		k.net.Grads().Get(g)
 		top := float32(0)
 		for _, x := range g {
@@ -107,10 +95,7 @@ func TestGraphGradients(t *testing.T) {
 			w[i] = x
 			k.net.Params().Set(w)
 			w[i] = old
-			loss, err := k.loss(&l.batch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			loss := must.Get(k.loss(&l.batch))(t)
 			return loss
 		}
 		for i := 0; i < n; i += 1 + n/97 {
@@ -130,20 +115,14 @@ func TestGraphSaveAndLoad(t *testing.T) {
 	c.Episodes, c.TargetTau, c.Replay.Trajectories, c.Graph.Dropout = 3, 0.1, 5, 0.1
 	l := learnGraphs(t, c, 8*7)
 	s := agents.NewState()
-	if err := l.Save(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Save(s))
 	if l.store.running[0].steps == 0 || len(l.store.old) != 5 {
 		t.Fatalf("a poor moment to save: %d steps, %d old", l.store.running[0].steps, len(l.store.old))
 	}
 	m := learnGraphs(t, c, 0)
-	if err := m.Load(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Load(s))
 	again := agents.NewState()
-	if err := m.Save(again); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(again))
 	for name, b := range s.Blobs {
 		if string(b) != string(again.Blobs[name]) {
 			t.Errorf("%s is not what was saved", name)
@@ -153,20 +132,11 @@ func TestGraphSaveAndLoad(t *testing.T) {
 
 // A policy comes back from its file and acts as before, and not on an environment with another graph.
 func TestGraphPolicyFile(t *testing.T) {
-	p, err := learnGraphs(t, quickGraphs(), 64).Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(learnGraphs(t, quickGraphs(), 64).Policy())(t)
+	f := must.Get(p.Export())(t)
 	e := native.New(native.Options{})
 	spec := *graphstest.NewToy(4).Spec()
-	q, err := actor.Open(f, &spec, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(actor.Open(f, &spec, e))(t)
 	if a, b := paidOfBest(t, p), paidOfBest(t, q); a != b {
 		t.Errorf("the policy pays %g, read back %g", a, b)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/agents/internal/graphstest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -73,10 +74,7 @@ func TestImitation(t *testing.T) {
 				ctx.Teacher = teacherOf(false)
 				return New(c, ctx)
 			})
-		p, err := l.(*Learner).Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(l.(*Learner).Policy())(t)
 		if got := share(t, p); got < k.lo || got > k.hi {
 			t.Errorf("imitating for %d steps: between the least and the most that choices pay the policy gets %.2f, want %g to %g", k.steps, got, k.lo, k.hi)
 		}
@@ -91,13 +89,9 @@ func share(t *testing.T, p envs.Policy) float64 {
 	pays := func(by envs.Policy) float64 {
 		sum, act := 0.0, envs.NewAction(toy.Spec())
 		for seed := range uint64(50) {
-			if err := toy.Reset(1<<40+seed, nil, obs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, toy.Reset(1<<40+seed, nil, obs))
 			for range 5 {
-				if err := errors.Join(by.Act(obs, act, true), toy.Step(act, obs, out)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(by.Act(obs, act, true), toy.Step(act, obs, out)))
 				sum += float64(out.Rewards[0][0])
 			}
 		}
@@ -120,11 +114,8 @@ func TestImitationResumes(t *testing.T) {
 func testResume(t *testing.T, c Config) {
 	t.Helper()
 	build := func() (*envs.Vector, *Learner) {
-		v, err := envs.NewVector(func() (envs.Env, error) { return graphstest.NewToy(7), nil },
-			envs.VectorOptions{NumEnvs: 3, Seed: rng.New(1, "x").Uint64()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(envs.NewVector(func() (envs.Env, error) { return graphstest.NewToy(7), nil },
+			envs.VectorOptions{NumEnvs: 3, Seed: rng.New(1, "x").Uint64()}))(t)
 		_, l := choicetest.Train(t, 1, 3, 0, 1, func() (envs.Env, error) { return graphstest.NewToy(7), nil },
 			func(ctx agents.Context) (agents.Learner, error) {
 				ctx.NewEnv = func() (envs.Env, error) { return graphstest.NewToy(7), nil }
@@ -135,31 +126,21 @@ func testResume(t *testing.T, c Config) {
 	}
 	run := func(v *envs.Vector, l *Learner, n int) {
 		for range n {
-			if err := errors.Join(l.Act(v), v.Step(), l.Observe(v), l.Update()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(l.Act(v), v.Step(), l.Observe(v), l.Update()))
 		}
 	}
 	v, l := build()
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Reset())
 	run(v, l, 10)
 	s := agents.NewState()
 	b, err := v.AppendBinary(nil)
-	if err := errors.Join(err, l.Save(s)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, l.Save(s)))
 	w, m := build()
-	if err := errors.Join(w.UnmarshalBinary(b), m.Load(s)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(w.UnmarshalBinary(b), m.Load(s)))
 	run(v, l, 20)
 	run(w, m, 20)
 	one, two := agents.NewState(), agents.NewState()
-	if err := errors.Join(l.Save(one), m.Save(two)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(l.Save(one), m.Save(two)))
 	for name, a := range one.Weights {
 		if !slices.Equal(a.Data, two.Weights[name].Data) {
 			t.Errorf("%s differs after resuming", name)

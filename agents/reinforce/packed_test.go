@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -17,14 +18,9 @@ func images(t testing.TB, n int) (rows [][]float32) {
 	t.Helper()
 	c := deeprm.Default()
 	c.Rate = 1
-	e, err := deeprm.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(deeprm.New(c))(t)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
 	s := rng.NewStream(1, "packed")
 	for range n {
 		rows = append(rows, slices.Clone(obs.Kinds[0].Values))
@@ -34,9 +30,7 @@ func images(t testing.TB, n int) (rows [][]float32) {
 				break
 			}
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 	}
 	return rows
 }

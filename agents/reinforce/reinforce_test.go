@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -49,10 +50,7 @@ func TestLearnsUnderMasks(t *testing.T) {
 			c, toy := quick(), choicetest.Toy{Length: 5}
 			change(&c, &toy)
 			l := learn(t, c, toy, 10_000)
-			p, err := l.Policy()
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(l.Policy())(t)
 			// The best choices pay less or more where few episodes recur: they are the measure.
 			paid, best, steps := 0.0, 0.0, 0.0
 			r := rollout.NewRunner(choicetest.NewToy(toy))
@@ -70,9 +68,7 @@ func TestLearnsUnderMasks(t *testing.T) {
 				paid, best, steps = paid+float64(s.Rewards[0][0]), best+top, steps+1
 			}
 			for seed := range uint64(200) {
-				if _, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.Episode(rollout.Actor{Policy: p}, 1<<40+seed))(t)
 			}
 			if (best-paid)/steps > 0.05 {
 				t.Errorf("a step pays %.3f, the best choice %.3f", paid/steps, best/steps)
@@ -95,9 +91,7 @@ func TestTruncationBootstraps(t *testing.T) {
 			saw.add([]float32{1, 0, 1, 0})
 			saw.add([]float32{-1, 0, 0, 1})
 			at := &trajectory{obs: saw}
-			if err := l.m.values(false, []stepRef{{at, 0}, {at, 1}}, v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.m.values(false, []stepRef{{at, 0}, {at, 1}}, v))
 			for _, x := range v {
 				if math.Abs(float64(x)-k.want) > 0.1 {
 					t.Errorf("cut %v, λ %g: the value is %.3f, want %g", k.cut, lambda, x, k.want)
@@ -205,18 +199,12 @@ func TestPartsChangeNothing(t *testing.T) {
 		c := quick()
 		c.Rows, c.Episodes = rows, 1<<20
 		l := learn(t, c, choicetest.Toy{Length: 5}, 300)
-		if err := l.prepare(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.prepare())
 		if l.batch.rows() != 300 {
 			t.Fatalf("the batch has %d steps, want 300", l.batch.rows())
 		}
-		if _, err := l.m.policyGradient(&l.batch); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.m.valueGradient(&l.batch); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.m.policyGradient(&l.batch))(t)
+		must.Get(l.m.valueGradient(&l.batch))(t)
 		for i, net := range []nets.Net{l.m.(*vectors).u.policy.Net, l.m.(*vectors).u.value.Net} {
 			g := make([]float32, nets.Size(net.Grads()))
 			net.Grads().Get(g)
@@ -258,18 +246,10 @@ func TestSequencesMustRecur(t *testing.T) {
 	c := quick()
 	c.Baseline, c.Lambda = Sequence, 1
 	env := choicetest.NewToy(choicetest.Toy{Length: 5})
-	v, err := envs.NewVector(func() (envs.Env, error) { return env, nil }, envs.VectorOptions{NumEnvs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(func() (envs.Env, error) { return env, nil }, envs.VectorOptions{NumEnvs: 1}))(t)
 	e := native.New(native.Options{})
-	l, err := New(c, agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: e, Act: e})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(New(c, agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: e, Act: e}))(t)
+	must.Do(t, v.Reset())
 	if err := l.Act(v); err == nil || !strings.Contains(err.Error(), "want sequences that recur") {
 		t.Errorf("error %v", err)
 	}
@@ -307,20 +287,14 @@ func TestSaveAndLoad(t *testing.T) {
 	c.Episodes, c.TargetTau, c.Replay.Trajectories = 3, 0.1, 5
 	l := learn(t, c, choicetest.Toy{Length: 7}, 102)
 	s := agents.NewState()
-	if err := l.Save(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Save(s))
 	if l.store.running[0].steps == 0 || len(l.store.old) != 5 || l.m.(*vectors).u.adams[0].Steps() == 0 {
 		t.Fatalf("a poor moment to save: %+v", l.store)
 	}
 	m := learn(t, c, choicetest.Toy{Length: 7}, 0)
-	if err := m.Load(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Load(s))
 	again := agents.NewState()
-	if err := m.Save(again); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(again))
 	for name, b := range s.Blobs {
 		if !slices.Equal(b, again.Blobs[name]) {
 			t.Errorf("%s is not what was saved", name)
@@ -342,9 +316,7 @@ func TestSaveAndLoad(t *testing.T) {
 			t.Fatalf("%s: accepted", what)
 		}
 		after := agents.NewState()
-		if err := m.Save(after); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Save(after))
 		if !slices.Equal(after.Blobs["learner"], whole) || !slices.Equal(after.Weights["policy"].Data,
 			again.Weights["policy"].Data) {
 			t.Fatalf("%s: refused, but something changed", what)

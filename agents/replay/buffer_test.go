@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -22,10 +23,7 @@ func fill(t *testing.T, b *Buffer, from, to int) {
 
 func newTestBuffer(t *testing.T, capacity int) *Buffer {
 	t.Helper()
-	b, err := New([]Column{{"s", 4}, {"r", 1}}, capacity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(New([]Column{{"s", 4}, {"r", 1}}, capacity))(t)
 	return b
 }
 
@@ -70,9 +68,7 @@ func TestSampleIsUniformOverWhatIsHeld(t *testing.T) {
 	}
 	fill(t, b, 0, 17)
 	index := make([]int64, 100_000)
-	if err := b.Sample(s, index); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Sample(s, index))
 	count := map[int64]int{}
 	for _, i := range index {
 		count[i]++
@@ -92,13 +88,9 @@ func TestSavedRowsComeBack(t *testing.T) {
 	b := newTestBuffer(t, 4)
 	fill(t, b, 0, 6)
 	c := newTestBuffer(t, 4)
-	if err := c.Restore(b.First()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Restore(b.First()))
 	for n := b.First(); n < b.Next(); n++ {
-		if err := c.SetRow(b.AppendRow(n, nil)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SetRow(b.AppendRow(n, nil)))
 	}
 	if c.First() != b.First() || c.Next() != b.Next() {
 		t.Errorf("restored rows [%d, %d), want [%d, %d)", c.First(), c.Next(), b.First(), b.Next())
@@ -126,10 +118,7 @@ func TestAddAndSampleDoNotAllocate(t *testing.T) {
 }
 
 func BenchmarkSampleAndGather(b *testing.B) {
-	buf, err := New([]Column{{"s", 60}}, 100_000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	buf := must.Get(New([]Column{{"s", 60}}, 100_000))(b)
 	for range 100_000 {
 		buf.Add()
 	}
@@ -161,9 +150,7 @@ func TestRows(t *testing.T) {
 	b := newTestBuffer(t, 30)
 	fill(t, b, 0, 40)
 	index := make([]int64, 21)
-	if err := b.Sample(rng.NewStream(1, "rows"), index); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Sample(rng.NewStream(1, "rows"), index))
 	got := make([]float32, len(index)*b.Width())
 	b.Rows(index, got)
 	for i, n := range index {
@@ -183,10 +170,7 @@ func TestRows(t *testing.T) {
 
 // BenchmarkRows takes rows from a buffer that no cache holds.
 func BenchmarkRows(b *testing.B) {
-	buf, err := New([]Column{{"s", 135}}, 600_000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	buf := must.Get(New([]Column{{"s", 135}}, 600_000))(b)
 	for range buf.Capacity() {
 		buf.Add().Column(0)[0] = 1
 	}
@@ -195,9 +179,7 @@ func BenchmarkRows(b *testing.B) {
 	b.SetBytes(int64(4 * len(dst)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := buf.Sample(s, index); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, buf.Sample(s, index))
 		buf.Rows(index, dst)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -12,10 +13,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add(int64(0), []byte("0123456789abcdef0123456789abcdef"))
 	f.Add(int64(1)<<62, make([]byte, 8*12))
 	f.Fuzz(func(t *testing.T, first int64, rows []byte) {
-		b, err := New([]Column{{"a", 2}, {"b", 1}}, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(New([]Column{{"a", 2}, {"b", 1}}, 3))(t)
 		if err := b.Restore(first); err != nil {
 			return
 		}
@@ -41,9 +39,7 @@ func FuzzRestore(f *testing.F) {
 			return // rows that never came
 		}
 		index := make([]int64, 4)
-		if err := b.Sample(rng.NewStream(1, "fuzz"), index); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Sample(rng.NewStream(1, "fuzz"), index))
 		b.Gather(0, index, 1, make([]float32, 8))
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -60,10 +61,7 @@ func lqr(t testing.TB, steps int) envs.Env {
 	t.Helper()
 	c := classic.DefaultLQR()
 	c.Steps = steps
-	e, err := classic.NewLQR(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(classic.NewLQR(c))(t)
 	return e
 }
 
@@ -73,10 +71,7 @@ func TestAllActorsAreCharged(t *testing.T) {
 	u, l := &actor{gain: 0.6}, &actor{gain: 0.6}
 	var first envs.Episode
 	for i, a := range []Actor{{Policy: p}, {Tuner: tuner{u}}, {Planner: l}} {
-		e, err := NewRunner(lqr(t, 20)).Episode(a, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(NewRunner(lqr(t, 20)).Episode(a, 5))(t)
 		if i == 0 {
 			first = e
 		}
@@ -110,10 +105,7 @@ func TestRunnerServesAgain(t *testing.T) {
 	r := NewRunner(lqr(t, 15))
 	a := Actor{Policy: &actor{gain: 0.5}}
 	episode := func(r *Runner, seed uint64) envs.Episode {
-		e, err := r.Episode(a, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(r.Episode(a, seed))(t)
 		return e
 	}
 	one, two := episode(r, 1), episode(r, 2)
@@ -155,10 +147,7 @@ func TestOnStep(t *testing.T) {
 
 // Options reach the environment.
 func TestOptions(t *testing.T) {
-	env, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	r := NewRunner(env)
 	r.Options = envs.Options{"low": 0.04, "high": 0.05}
 	r.OnStep = func(s Step) {
@@ -215,9 +204,7 @@ func TestStepsDoNotAllocate(t *testing.T) {
 		p := a.Policy.(*actor)
 		return testing.AllocsPerRun(20, func() {
 			p.seeds = p.seeds[:0]
-			if _, err := r.Episode(a, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Episode(a, 1))(t)
 		})
 	}
 	if short, long := allocs(5), allocs(500); long != short {
@@ -231,9 +218,7 @@ func BenchmarkEpisode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.seeds = p.seeds[:0]
-		if _, err := r.Episode(Actor{Policy: p}, 1); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(r.Episode(Actor{Policy: p}, 1))(b)
 	}
 	b.ReportMetric(float64(100*b.N)/b.Elapsed().Seconds(), "steps/s")
 }

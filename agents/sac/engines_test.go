@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -13,19 +14,13 @@ import (
 // The fused program of many agents, many components and several tiles does what plain Go does.
 func TestKernelsAgreeWithPlainGo(t *testing.T) {
 	k := envs.Kind{Name: "agent", Agents: 6, Observation: envs.Unbounded(11), Action: envs.NewBox(4, 0, 1)}
-	p, err := newProblem(&envs.Spec{ID: "test/Bench-v1", Kinds: []envs.Kind{k}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newProblem(&envs.Spec{ID: "test/Bench-v1", Kinds: []envs.Kind{k}}))(t)
 	for _, shared := range []bool{false, true} {
 		for _, batch := range []int{128, 37} {
 			c := Default()
 			c.Hidden, c.Batch, c.Shared = []int{64, 64}, batch, shared
 			parameters := func(e nets.Engine) map[string][]float64 {
-				u, err := newUpdate(&c, &p, e, rng.New(1, "bench"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				u := must.Get(newUpdate(&c, &p, e, rng.New(1, "bench")))(t)
 				s := rng.NewStream(2, "bench")
 				for range 5 {
 					for _, x := range []nets.Tensor{u.s, u.a, u.r, u.s2, u.noise, u.noise2} {
@@ -33,9 +28,7 @@ func TestKernelsAgreeWithPlainGo(t *testing.T) {
 					}
 					draw(u.discount, func() float64 { return 0.5 })
 					draw(u.present, func() float64 { return math.Round(s.Float64()*0.5 + 0.5) })
-					if err := u.run(); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, u.run())
 				}
 				out := map[string][]float64{"actor": numbers(u.actor.Params()), "critic 1": numbers(u.critics[0].Params()),
 					"critic 2": numbers(u.critics[1].Params()), "target 2": numbers(u.targets[1].Params()),

@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/internal/insighttest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -21,18 +22,9 @@ func TestInsight(t *testing.T) {
 		e := native.New(native.Options{})
 		c := quick() // its activation is smooth, so that differences are derivatives
 		c.Shared = shared
-		l, err := New(c, agents.Context{Spec: spec, NumEnvs: 1, Train: e, Act: e, Seed: 5, Steps: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := l.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := p.(agents.Transparent).Insight(native.New(native.Options{DType: nets.Float64}), rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(New(c, agents.Context{Spec: spec, NumEnvs: 1, Train: e, Act: e, Seed: 5, Steps: 100}))(t)
+		p := must.Get(l.Policy())(t)
+		in := must.Get(p.(agents.Transparent).Insight(native.New(native.Options{DType: nets.Float64}), rows))(t)
 		s := rng.NewStream(3, "states")
 		seen := make([]float32, rows*many*width)
 		for i := range seen {

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -44,16 +45,10 @@ func learn(t testing.TB, c Config, steps int64) *Learner {
 // cost is the mean cost of a policy over episodes that are the same for all policies.
 func cost(t *testing.T, p envs.Policy) float64 {
 	t.Helper()
-	e, err := newLQR()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newLQR())(t)
 	r, sum, n := rollout.NewRunner(e), 0.0, uint64(200)
 	for seed := range n {
-		x, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(r.Episode(rollout.Actor{Policy: p}, 1<<40+seed))(t)
 		sum -= x.Return
 	}
 	return sum / float64(n)
@@ -73,10 +68,7 @@ func (r regulator) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 // A short training comes near the optimum; to do nothing costs 40 % more.
 func TestLearnsLQR(t *testing.T) {
 	l := learn(t, quick(), 12_000)
-	p, err := l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Policy())(t)
 	c := stable()
 	_, gain := c.Riccati(1)
 	best, idle := cost(t, regulator{p, float32(gain)}), cost(t, regulator{p, 0})
@@ -121,30 +113,17 @@ func TestRefusals(t *testing.T) {
 // file is refused.
 func TestPolicyFile(t *testing.T) {
 	l := learn(t, quick(), 600)
-	p, err := l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Policy())(t)
+	f := must.Get(p.Export())(t)
 	e := native.New(native.Options{Threads: 1})
-	q, err := actor.Open(f, l.ctx.Spec, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(actor.Open(f, l.ctx.Spec, e))(t)
 	obs, act := envs.NewObservation(l.ctx.Spec), envs.NewAction(l.ctx.Spec)
 	obs.Kinds[0].Active[0] = true
 	play := func(p agents.Policy, deterministic bool) (out []float32) {
-		if err := p.Reset(3); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Reset(3))
 		for k := range 20 {
 			obs.Kinds[0].Values[0] = float32(k)/10 - 1
-			if err := p.Act(obs, act, deterministic); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(obs, act, deterministic))
 			out = append(out, act.Kinds[0][0])
 		}
 		return out
@@ -158,18 +137,13 @@ func TestPolicyFile(t *testing.T) {
 		t.Error("drawn actions are the deterministic ones")
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		if err := p.Act(obs, act, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, false))
 	}); n != 0 {
 		t.Errorf("an action allocates %g times", n)
 	}
 	narrow := classic.DefaultLQR()
 	narrow.Bound = 1
-	other, err := classic.NewLQR(narrow)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(classic.NewLQR(narrow))(t)
 	if _, err := actor.Open(f, other.Spec(), e); err == nil || !strings.Contains(err.Error(), "trained for the actions") {
 		t.Errorf("other bounds give %v", err)
 	}
@@ -178,21 +152,14 @@ func TestPolicyFile(t *testing.T) {
 // Learning allocates nothing per step once all is warm.
 func TestNoAllocations(t *testing.T) {
 	learner := learn(t, quick(), 600)
-	v, err := envs.NewVector(newLQR, envs.VectorOptions{NumEnvs: 2, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(newLQR, envs.VectorOptions{NumEnvs: 2, Seed: 1}))(t)
 	defer v.Close()
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Reset())
 	if n := testing.AllocsPerRun(20, func() {
 		for _, f := range []func() error{
 			func() error { return learner.Act(v) }, v.Step, func() error { return learner.Observe(v) }, learner.Update,
 		} {
-			if err := f(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f())
 		}
 	}); n != 0 {
 		t.Errorf("a step with its updates allocates %g times", n)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -21,18 +22,12 @@ type bench struct {
 func newBench(t *testing.T, shared, autotune bool) *bench {
 	t.Helper()
 	k := envs.Kind{Name: "agent", Agents: 3, Observation: envs.Unbounded(2), Action: envs.NewBox(2, -3, 1)}
-	p, err := newProblem(&envs.Spec{ID: "test/Bench-v1", Kinds: []envs.Kind{k}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newProblem(&envs.Spec{ID: "test/Bench-v1", Kinds: []envs.Kind{k}}))(t)
 	c := Default()
 	c.Hidden, c.Activation, c.Batch, c.Shared, c.Autotune, c.Alpha = []int{4}, nets.Tanh, 5, shared, autotune, 0.3
 	// Learning rates of almost nothing: the weights are still those at which the gradients were taken.
 	c.ActorRate, c.CriticRate, c.AlphaRate, c.Tau = 1e-300, 1e-300, 1e-300, 1e-300
-	u, err := newUpdate(&c, &p, native.New(native.Options{DType: nets.Float64}), rng.New(1, "bench"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(newUpdate(&c, &p, native.New(native.Options{DType: nets.Float64}), rng.New(1, "bench")))(t)
 	s := rng.NewStream(2, "bench")
 	for _, x := range []nets.Tensor{u.s, u.a, u.r, u.s2, u.noise, u.noise2} {
 		draw(x, s.Norm)
@@ -99,9 +94,7 @@ func TestGradientsAreThePapers(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		b := newBench(t, shared, true)
 		y := b.target()
-		if err := b.u.run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.u.run())
 		type part struct {
 			name string
 			net  nets.Net
@@ -143,9 +136,7 @@ func TestFixedTemperature(t *testing.T) {
 	b := newBench(t, false, false)
 	before := numbers(b.u.temperature.Params())
 	b.u.alphaAdam.SetRate(1)
-	if err := b.u.run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.u.run())
 	if after := numbers(b.u.temperature.Params()); !slices.Equal(before, after) {
 		t.Errorf("the temperature moved from %v to %v", before, after)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -124,14 +125,8 @@ func TestFile(t *testing.T) {
 	for i := range 10 {
 		g.Observe(10, 3+float64(i)/10, false, []float32{0.5, 0.5})
 	}
-	text, err := Bands{}.With("b", []Band{{Application: "b", Load: 5, Low: 1, High: 2}}).With("a", g.Bands("a")).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Decode("bands.json", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(Bands{}.With("b", []Band{{Application: "b", Load: 5, Low: 1, High: 2}}).With("a", g.Bands("a")).Encode())(t)
+	b := must.Get(Decode("bands.json", text))(t)
 	if again, err := b.Encode(); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("%s became %s (%v)", text, again, err)
 	}
@@ -182,10 +177,7 @@ func TestState(t *testing.T) {
 		g.Observe(10*float64(i%2), 1, i > 8, []float32{0.1, 0.2})
 		g.Observe(0, 2, false, []float32{0.1, 0.2})
 	}
-	b, err := state.Append(nil, "safe", g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(state.Append(nil, "safe", g))(t)
 	h := newGuard(10)
 	if err := state.Load(b, "safe", h); err != nil || ranges(h, 0) != ranges(g, 0) {
 		t.Fatalf("%v, %v", ranges(h, 0), err)
@@ -198,14 +190,9 @@ func TestState(t *testing.T) {
 		"elements, want":              func(g *Guard) { g.prices = g.prices[:1] },
 	} {
 		k := newGuard(10)
-		if err := state.Load(b, "safe", k); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, state.Load(b, "safe", k))
 		change(k)
-		bad, err := state.Append(nil, "safe", k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bad := must.Get(state.Append(nil, "safe", k))(t)
 		if err := state.Load(bad, "safe", h); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}

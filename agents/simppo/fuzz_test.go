@@ -8,20 +8,15 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // Whatever a policy file holds, it is refused with an error or its policy acts, in its own workflow and in another.
 func FuzzPolicyFile(f *testing.F) {
 	w := newWorld(f, quick(), sizing.Parallel)
-	p, err := w.l.Policy()
-	if err != nil {
-		f.Fatal(err)
-	}
-	whole, err := p.Export()
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := must.Get(w.l.Policy())(f)
+	whole := must.Get(p.Export())(f)
 	f.Add(whole.Description, "function.network", len(whole.Arrays["function.network"].Data), []byte{})
 	f.Add([]byte(`{"format":"actor/1","stream":"","kinds":[{"name":"function","head":"gaussian","members":["a"]}]}`), "function.log_std", 1, []byte{0, 0, 0xc0, 0x7f})
 	act := native.New(native.Options{})
@@ -33,9 +28,7 @@ func FuzzPolicyFile(f *testing.F) {
 		}
 		for _, e := range flows {
 			obs, do := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
-			if err := e.Reset(1, nil, obs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Reset(1, nil, obs))
 			p, err := actor.Open(file, e.Spec(), act)
 			if err != nil || p.Act(obs, do, len(values)%2 == 0) != nil {
 				continue

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -22,10 +23,7 @@ func newWorkflow(t testing.TB, flow string) envs.Env {
 	c.Workflow, c.Windows = flow, 4
 	w := workload.Default()
 	w.Kind = workload.ClosedLoop
-	e, err := sizing.New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(sizing.New(c, w))(t)
 	return e
 }
 
@@ -43,19 +41,11 @@ type world struct {
 
 func newWorld(t testing.TB, c Config, flow string) *world {
 	t.Helper()
-	v, err := envs.NewVector(func() (envs.Env, error) { return newWorkflow(t, flow), nil },
-		envs.VectorOptions{NumEnvs: 2, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newWorkflow(t, flow), nil },
+		envs.VectorOptions{NumEnvs: 2, Seed: 3}))(t)
 	e := native.New(native.Options{Threads: 1})
-	l, err := NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: e, Act: e, Seed: 5, Steps: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: e, Act: e, Seed: 5, Steps: 100}))(t)
+	must.Do(t, v.Reset())
 	return &world{t, v, l}
 }
 
@@ -125,32 +115,18 @@ func TestOneStart(t *testing.T) {
 func TestPolicyElsewhere(t *testing.T) {
 	w := newWorld(t, quick(), sizing.Parallel)
 	w.steps(8)
-	p, err := w.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(w.l.Policy())(t)
+	file := must.Get(p.Export())(t)
 	e := native.New(native.Options{Threads: 1})
 	for flow, fresh := range map[string][]string{
 		sizing.Branch: {"load"}, sizing.Sequential: {"load"}, sizing.Parallel: nil,
 	} {
 		env := newWorkflow(t, flow)
 		k := &env.Spec().Kinds[0]
-		q, err := actor.Open(file, env.Spec(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := actor.Read(file, env.Spec())
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(actor.Open(file, env.Spec(), e))(t)
+		d := must.Get(actor.Read(file, env.Spec()))(t)
 		now, _, err := d.Kinds[0].Regrouped(file, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for name, a := range now.Arrays {
 			before := file.Arrays[name]
 			for _, f := range k.Names {
@@ -165,12 +141,8 @@ func TestPolicyElsewhere(t *testing.T) {
 			}
 		}
 		obs, act := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec())
-		if err := env.Reset(1, nil, obs); err != nil {
-			t.Fatal(err)
-		}
-		if err := q.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, env.Reset(1, nil, obs))
+		must.Do(t, q.Act(obs, act, true))
 		if err := envs.CheckAction(env.Spec(), nil, act); err != nil {
 			t.Error(err)
 		}
@@ -186,17 +158,13 @@ func TestOnlyNewLearns(t *testing.T) {
 	c := quick()
 	c.Learn = New
 	x := newWorld(t, c, sizing.Branch)
-	if err := x.l.Adopt(known); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.l.Adopt(known))
 	adopted := x.state()
 	x.steps(8)
 	half := x.state()
 	x.steps(8)
 	y := newWorld(t, c, sizing.Branch)
-	if err := y.l.Load(half); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, y.l.Load(half))
 	y.steps(8)
 	for what, learned := range map[string]*agents.State{"trained": x.state(), "resumed": y.state()} {
 		for name, a := range learned.Weights {
@@ -218,9 +186,7 @@ func TestOnlyNewLearns(t *testing.T) {
 		}
 	}
 	all := newWorld(t, quick(), sizing.Branch)
-	if err := all.l.Adopt(known); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all.l.Adopt(known))
 	all.steps(8)
 	for name, a := range all.state().Weights {
 		if slices.Equal(rowOf(a, all.l.functions.names, "rgb"), rowOf(known.Weights[name], w.l.functions.names, "rgb")) {
@@ -250,13 +216,9 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	p, err := w.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ticket := newWorkflow(t, sizing.TcktApp) // decides three numbers
 	_, err = actor.Open(file, ticket.Spec(), native.New(native.Options{Threads: 1}))
 	if err == nil || !strings.Contains(err.Error(), "trained for the actions") {

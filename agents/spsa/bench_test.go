@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // BenchmarkWindow is a window of a learner with four copies of the market: eight trials, four windows of the world and
@@ -20,10 +21,7 @@ func BenchmarkWindow(b *testing.B) {
 // BenchmarkMove is the projected step alone, with every switch on.
 func BenchmarkMove(b *testing.B) {
 	build, c := mixed(1 << 30)
-	env, err := build()
-	if err != nil {
-		b.Fatal(err)
-	}
+	env := must.Get(build())(b)
 	p := newPricer(b, c, env, 1)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Errors of a configuration name its key.
@@ -52,10 +53,7 @@ func TestConfigRefuses(t *testing.T) {
 	} {
 		build, c := mixed(7)
 		change(&c)
-		env, err := build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := must.Get(build())(t)
 		if _, err := NewPricer(c, env, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one with %q", err, want)
 		}
@@ -88,9 +86,7 @@ func TestObjectiveLower(t *testing.T) {
 	p := newPricer(t, c, newQuadratic(o), 1)
 	world := begun(t, newQuadratic(o), 1)
 	for range 5 {
-		if err := p.Estimate(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Estimate(world))
 		p.Move()
 	}
 	if p.x[0] < 1.8 {

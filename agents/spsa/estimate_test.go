@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 // begun returns an environment at the beginning of an episode.
 func begun(t testing.TB, e envs.Env, seed uint64) envs.Env {
 	t.Helper()
-	if err := e.Reset(seed, nil, envs.NewObservation(e.Spec())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, envs.NewObservation(e.Spec())))
 	return e
 }
 
@@ -29,10 +28,7 @@ func searching(o *quadraticOptions, start []float64) Config {
 
 func newPricer(t testing.TB, c Config, spare envs.Env, seed uint64) *Pricer {
 	t.Helper()
-	p, err := NewPricer(c, spare, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewPricer(c, spare, seed))(t)
 	return p
 }
 
@@ -100,9 +96,7 @@ func TestEstimatorOnQuadratic(t *testing.T) {
 		}
 		for range n {
 			clear(p.estimate)
-			if err := p.Estimate(world); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Estimate(world))
 			for i, g := range p.estimate {
 				d[i].add(g/float64(c.pairs) - slopes[i])
 			}
@@ -159,9 +153,7 @@ func expected(t *testing.T, p *Pricer, world envs.Env) []float64 {
 		for i := range n {
 			p.delta[i] = float64(signs>>i&1)*2 - 1
 		}
-		if err := p.along(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.along(world))
 	}
 	g := make([]float64, n)
 	for i := range g {

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -67,16 +68,9 @@ func drawPaths(t *testing.T, name, title string, best [3]float64, runs []path) {
 			Band: true})
 	}
 	f.Key = append(f.Key, chart.Entry{Text: "optimum", Style: chart.Bound(), Line: true})
-	if _, err := f.Save(dir, name); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(filepath.Join(dir, name+".csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.Save(dir, name))(t)
+	file := must.Get(os.Create(filepath.Join(dir, name+".csv")))(t)
+	must.Do(t, errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close()))
 }
 
 // quantile of sorted values, between neighbours linearly.

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -33,10 +34,7 @@ func hopsWorld(t *testing.T, windows int) *hops.Pricing {
 	t.Helper()
 	c := hops.Default()
 	c.Profile, c.Windows = hops.OutsideProfile, windows
-	e, err := hops.New(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(hops.New(c, workload.Default(), nil))(t)
 	return e
 }
 
@@ -51,17 +49,13 @@ func (p point) String() string {
 func held(t *testing.T, e *hops.Pricing, p point, seed uint64) []float64 {
 	t.Helper()
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	if err := e.Reset(seed, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, obs))
 	for i, x := range p {
 		act.Kinds[0][i] = float32(x)
 	}
 	var all []float64
 	for out.Truncated = false; !out.Truncated; {
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		all = append(all, out.Info[0])
 	}
 	return all
@@ -165,10 +159,7 @@ func TestHOPSGrid(t *testing.T) {
 // priceHOPS runs the pricer on every seed and compares it with the best action's profits.
 func priceHOPS(t *testing.T, c Config, world *hops.Pricing, best point, bests [][]float64, name, file string) {
 	t.Helper()
-	planner, err := NewPlanner(c, hopsWorld(t, hopsWindows))
-	if err != nil {
-		t.Fatal(err)
-	}
+	planner := must.Get(NewPlanner(c, hopsWorld(t, hopsWindows)))(t)
 	differences, levels := make([][]float64, len(stages)), make([][]float64, len(stages))
 	out := &grid{t: t}
 	var runs []path
@@ -188,9 +179,7 @@ func priceHOPS(t *testing.T, c Config, world *hops.Pricing, best point, bests []
 				}
 			}
 		}
-		if _, err := r.Episode(rollout.Actor{Planner: planner}, uint64(i)+1); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Episode(rollout.Actor{Planner: planner}, uint64(i)+1))(t)
 		runs = append(runs, run)
 		row := []string{strconv.Itoa(i + 1)}
 		for j, s := range stages {

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -24,18 +25,10 @@ type trainer struct {
 
 func newTrainer(t testing.TB, build func() (envs.Env, error), c Config, copies int, seed uint64) *trainer {
 	t.Helper()
-	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed}))(t)
 	t.Cleanup(v.Close)
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
-	l, err := NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Seed: seed, NewEnv: build})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Reset())
+	l := must.Get(NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Seed: seed, NewEnv: build}))(t)
 	return &trainer{v, l}
 }
 
@@ -56,9 +49,7 @@ func (s *trainer) window() error {
 func (s *trainer) windows(t testing.TB, n int) {
 	t.Helper()
 	for range n {
-		if err := s.window(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.window())
 	}
 }
 
@@ -66,10 +57,7 @@ func (s *trainer) windows(t testing.TB, n int) {
 func (s *trainer) saved(t testing.TB) []byte {
 	t.Helper()
 	st := s.state(t)
-	b, err := s.v.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(s.v.AppendBinary(nil))(t)
 	for _, k := range slices.Sorted(maps.Keys(st.Blobs)) {
 		b = append(append(b, k...), st.Blobs[k]...)
 	}
@@ -79,9 +67,7 @@ func (s *trainer) saved(t testing.TB) []byte {
 func (s *trainer) state(t testing.TB) *agents.State {
 	t.Helper()
 	st := agents.NewState()
-	if err := s.l.Save(st); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.l.Save(st))
 	return st
 }
 
@@ -102,20 +88,13 @@ func TestResume(t *testing.T) {
 		whole := newTrainer(t, build, c, copies, 5)
 		whole.windows(t, 50)
 		mid := whole.state(t)
-		world, err := whole.v.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		world := must.Get(whole.v.AppendBinary(nil))(t)
 		whole.windows(t, 50)
 
 		resumed := newTrainer(t, build, c, copies, 5) // which has run some windows of its own
 		resumed.windows(t, 3)
-		if err := resumed.v.UnmarshalBinary(world); err != nil {
-			t.Fatal(err)
-		}
-		if err := resumed.l.Load(mid); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, resumed.v.UnmarshalBinary(world))
+		must.Do(t, resumed.l.Load(mid))
 		resumed.windows(t, 50)
 		same := bytes.Equal(whole.saved(t), resumed.saved(t))
 		proof.Claim(t, proof.Row{
@@ -143,14 +122,10 @@ func TestLoadRefuses(t *testing.T) {
 		searching(&other, []float64{0, 0}), 1, 1).state(t)
 	forged := func(change func(p *Pricer)) func(s *agents.State) {
 		env, err := build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		p := newPricer(t, c, env, 1)
 		b := good.Blobs["pricer"]
-		if err := state.Load(b, "spsa: pricer", p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, state.Load(b, "spsa: pricer", p))
 		change(p)
 		if b, err = state.Append(nil, "spsa: pricer", p); err != nil {
 			t.Fatal(err)
@@ -201,9 +176,7 @@ func TestAdopt(t *testing.T) {
 	from.windows(t, 30)
 	to.windows(t, 3)
 	stream := *to.l.pricer.stream
-	if err := to.l.Adopt(from.state(t)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, to.l.Adopt(from.state(t)))
 	p, q := to.l.pricer, from.l.pricer
 	if !slices.Equal(p.x, q.x) || p.window != 3 || *p.stream != stream || slices.Equal(p.first, q.first) {
 		t.Errorf("adopted %v in window %d, want %v in window 3 and nothing else", p.x, p.window, q.x)
@@ -219,28 +192,15 @@ func TestNoAllocation(t *testing.T) {
 	s := newTrainer(t, build, c, 3, 5)
 	s.windows(t, 20)
 	learner := testing.AllocsPerRun(200, func() {
-		if err := s.window(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.window())
 	})
-	world, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	spare, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPlanner(c, spare)
-	if err != nil {
-		t.Fatal(err)
-	}
+	world := must.Get(build())(t)
+	spare := must.Get(build())(t)
+	p := must.Get(NewPlanner(c, spare))(t)
 	begun(t, world, 1)
 	act, obs := envs.NewAction(world.Spec()), envs.NewObservation(world.Spec())
 	planner := testing.AllocsPerRun(200, func() {
-		if err := p.Plan(world, obs, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Plan(world, obs, act))
 	})
 	proof.Claim(t, proof.Row{
 		Topic: "agents", Claim: "PBA, all switches on: allocations in a window, learning from 3 copies and planning in one",
@@ -261,38 +221,22 @@ func TestCounterfactuals(t *testing.T) {
 	for range o.length {
 		p.Action(act.Kinds[0])
 		copy(p.trials.act.Kinds[0], act.Kinds[0])
-		before, err := world.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		told, err := p.trials.profit(world)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := p.trials.profit(stranger)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(world.AppendBinary(nil))(t)
+		told := must.Get(p.trials.profit(world))(t)
+		other := must.Get(p.trials.profit(stranger))(t)
 		for m := range p.trials.act.Kinds[0] {
 			p.trials.act.Kinds[0][m] += 0.05
 		}
-		dearer, err := p.trials.profit(world)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dearer := must.Get(p.trials.profit(world))(t)
 		paired.add(dearer - told)
 		apart.add(dearer - other)
-		if err := p.Estimate(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Estimate(world))
 		if after, err := world.AppendBinary(nil); err == nil && bytes.Equal(before, after) {
 			untouched++
 		}
 		p.Move()
 		for _, e := range []envs.Env{world, stranger} {
-			if err := e.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Step(act, obs, out))
 			if e == world && out.Info[0] == told {
 				equal++
 			}
@@ -312,10 +256,7 @@ func TestCounterfactuals(t *testing.T) {
 // The planner starts anew in every episode, and its actions are a function of the seed.
 func TestPlanner(t *testing.T) {
 	o := marketOptions{demand: recommended, jobs: marketJobs, length: 40}
-	p, err := NewPlanner(pricing([]float64{1, 1, 1}), newMarket(o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewPlanner(pricing([]float64{1, 1, 1}), newMarket(o)))(t)
 	run := rollout.NewRunner(newMarket(o))
 	var first []float32
 	run.OnStep = func(s rollout.Step) {
@@ -325,10 +266,7 @@ func TestPlanner(t *testing.T) {
 	}
 	var profits []float64
 	for _, seed := range []uint64{1, 2, 1} {
-		e, err := run.Episode(rollout.Actor{Planner: p}, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(run.Episode(rollout.Actor{Planner: p}, seed))(t)
 		if !slices.Equal(first, []float32{1, 1, 1}) || p.Pricer().Windows() != 40 {
 			t.Errorf("seed %d: first prices are %v, want the start; %d windows", seed, first, p.Pricer().Windows())
 		}
@@ -345,10 +283,7 @@ func TestPlanner(t *testing.T) {
 // Learners refuse with the reason.
 func TestLearnerRefuses(t *testing.T) {
 	build, c := mixed(7)
-	env, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(build())(t)
 	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), NumEnvs: 0, NewEnv: build}); err == nil ||
 		!strings.Contains(err.Error(), "NumEnvs is 0") {
 		t.Error(err)

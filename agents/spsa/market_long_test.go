@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -61,18 +62,14 @@ func search(t *testing.T, c Config, o marketOptions, seed uint64) path {
 	} else {
 		a.Planner, err = NewPlanner(c, newMarket(o))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	run := make(path, 0, o.length)
 	r := rollout.NewRunner(newMarket(o))
 	r.OnStep = func(s rollout.Step) {
 		x := s.Action.Kinds[0]
 		run = append(run, [3]float64{float64(x[0]), float64(x[1]), float64(x[2])})
 	}
-	if _, err := r.Episode(a, seed); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Episode(a, seed))(t)
 	return run
 }
 
@@ -176,8 +173,6 @@ func TestMarketOptimum(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, "spsa.json"), append(b, '\n'), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Without copies the environment runs s⁺ and s⁻ of the prices, then of the baselines, and the action moves after the
@@ -18,10 +19,7 @@ func TestOnlineByHand(t *testing.T) {
 	c := searching(&o, []float64{1, 5.4})
 	c.Prices.Perturbation, c.Prices.Step = 0.5, 0.25
 	c.Baselines.Unit, c.Baselines.Most, c.Offset, c.Realised = 2, 1.5, 2, Perturbed
-	tuner, err := NewTuner(c, newQuadratic(o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tuner := must.Get(NewTuner(c, newQuadratic(o)))(t)
 	world := begun(t, newQuadratic(o), 1)
 	obs, act, out := envs.NewObservation(world.Spec()), envs.NewAction(world.Spec()), envs.NewOutcome(world.Spec())
 	seen := map[[2]float32]int{}
@@ -29,16 +27,10 @@ func TestOnlineByHand(t *testing.T) {
 		if tuner.Pricer().Windows() != 0 {
 			t.Errorf("the action moved before window %d", w)
 		}
-		if err := tuner.Propose(obs, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tuner.Propose(obs, act))
 		seen[[2]float32(act.Kinds[0])]++
-		if err := world.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
-		if err := tuner.Observe(act, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, world.Step(act, obs, out))
+		must.Do(t, tuner.Observe(act, out))
 	}
 	for _, want := range [][2]float32{{1.5, 5}, {0.5, 5}, {1, 6}, {1, 4}} {
 		if seen[want] != 1 {
@@ -59,18 +51,11 @@ func TestOnlineResume(t *testing.T) {
 		whole := newTrainer(t, build, c, 2, 5)
 		whole.windows(t, 16+at)
 		mid := whole.state(t)
-		world, err := whole.v.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		world := must.Get(whole.v.AppendBinary(nil))(t)
 		whole.windows(t, 20)
 		resumed := newTrainer(t, build, c, 2, 5)
-		if err := resumed.v.UnmarshalBinary(world); err != nil {
-			t.Fatal(err)
-		}
-		if err := resumed.l.Load(mid); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, resumed.v.UnmarshalBinary(world))
+		must.Do(t, resumed.l.Load(mid))
 		resumed.windows(t, 20)
 		if !bytes.Equal(whole.saved(t), resumed.saved(t)) {
 			t.Errorf("a run resumed after %d windows ends with other bytes", 16+at)
@@ -79,10 +64,7 @@ func TestOnlineResume(t *testing.T) {
 			t.Errorf("a window allocates %g times", n)
 		}
 	}
-	env, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(build())(t)
 	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), NumEnvs: 1}); err != nil {
 		t.Error(err)
 	}
@@ -94,27 +76,16 @@ func TestOnlineFinds(t *testing.T) {
 	o.length = 400
 	c := searching(&o, []float64{0, 0})
 	c.Realised, c.Prices.Step = Perturbed, 0.4
-	tuner, err := NewTuner(c, newQuadratic(o))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rollout.NewRunner(newQuadratic(o)).Episode(rollout.Actor{Tuner: tuner}, 1); err != nil {
-		t.Fatal(err)
-	}
+	tuner := must.Get(NewTuner(c, newQuadratic(o)))(t)
+	must.Get(rollout.NewRunner(newQuadratic(o)).Episode(rollout.Actor{Tuner: tuner}, 1))(t)
 	if p := tuner.Pricer(); !near(p.x, []float64{2, 2}, 0.02) || p.Windows() != 200 {
 		t.Errorf("after %d moves the strategy is %v, want about 2 and 2 after 200", p.Windows(), p.x)
 	}
 	if tuner.Name() != "pba-online" {
 		t.Error(tuner.Name())
 	}
-	b, err := tuner.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := NewTuner(c, newQuadratic(o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(tuner.AppendBinary(nil))(t)
+	again := must.Get(NewTuner(c, newQuadratic(o)))(t)
 	if err := again.UnmarshalBinary(b); err != nil || !near(again.Pricer().x, tuner.Pricer().x, 0) {
 		t.Errorf("restored, the strategy is %v (%v), want %v", again.Pricer().x, err, tuner.Pricer().x)
 	}
@@ -126,10 +97,7 @@ func TestOnlineFinds(t *testing.T) {
 // Learner, planner and tuner each refuse what they can't do.
 func TestFacesRefuse(t *testing.T) {
 	build, c := mixed(7)
-	env, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(build())(t)
 	if _, err := NewTuner(c, env); err == nil || !strings.Contains(err.Error(), "want a planner") {
 		t.Error(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A policy holds the learner's present action, and its file gives the same action.
@@ -15,45 +16,28 @@ func TestPolicy(t *testing.T) {
 	build, c := mixed(7)
 	s := newTrainer(t, build, c, 1, 5)
 	s.windows(t, 20)
-	p, err := s.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(s.l.Policy())(t)
 	want := make([]float32, 5)
 	s.l.pricer.Action(want)
 	s.windows(t, 20) // it does not change as learning goes on
-	f, err := p.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := actor.Open(f, s.v.Spec(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(p.Export())(t)
+	q := must.Get(actor.Open(f, s.v.Spec(), nil))(t)
 	obs, act := envs.NewObservation(s.v.Spec()), envs.NewAction(s.v.Spec())
 	obs.Kinds[0].Active[0] = true
 	for _, x := range []envs.Policy{p, q} {
-		if err := x.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.Act(obs, act, true))
 		if !slices.Equal(act.Kinds[0], want) {
 			t.Errorf("it does %v, want %v", act.Kinds[0], want)
 		}
 	}
-	b, err := p.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(p.AppendBinary(nil))(t)
 	if err := q.UnmarshalBinary(b); err != nil {
 		t.Error(err)
 	}
 	if err := q.CopyFrom(p); err != nil {
 		t.Error(err)
 	}
-	later, err := s.l.Policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	later := must.Get(s.l.Policy())(t)
 	if q.CopyFrom(later) == nil || later.UnmarshalBinary(b) == nil {
 		t.Error("a policy took the state of one that holds another action")
 	}
@@ -66,15 +50,9 @@ func TestPolicy(t *testing.T) {
 // FuzzState gives forged states to the reader: what it accepts it writes again as it was.
 func FuzzState(f *testing.F) {
 	build, c := mixed(7)
-	env, err := build()
-	if err != nil {
-		f.Fatal(err)
-	}
+	env := must.Get(build())(f)
 	p := newPricer(f, c, env, 1)
-	good, err := state.Append(nil, "pricer", p)
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := must.Get(state.Append(nil, "pricer", p))(f)
 	body := statetest.Body(good)
 	f.Add(body)
 	f.Add(body[:100])

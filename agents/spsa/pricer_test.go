@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Π on cases worked by hand: rounding half up, bounds, then the largest baseline lowered while the sum exceeds the
@@ -71,9 +72,7 @@ func TestTwoWindowsByHand(t *testing.T) {
 	p := newPricer(t, c, newQuadratic(o), 3)
 	world := begun(t, newQuadratic(o), 1)
 	for i, want := range [][]float64{{1.5, 6.9}, {1.6875, 7.65}} {
-		if err := p.Estimate(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Estimate(world))
 		p.Move()
 		if !near(p.x, want, 1e-12) {
 			t.Errorf("after window %d the strategy is %v, want %v", i, p.x, want)
@@ -97,9 +96,7 @@ func TestAdamByHand(t *testing.T) {
 	// m̂ = (0.25·2 + 0.5·1.75)/0.75, v̂ = (0.25·4 + 0.5·1.75²)/0.75
 	second := 0.25 + 0.25*((0.25*2+0.5*1.75)/0.75)/math.Sqrt((0.25*4+0.5*1.75*1.75)/0.75)
 	for i, want := range []float64{0.25, second} {
-		if err := p.Estimate(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Estimate(world))
 		p.Move()
 		if math.Abs(p.x[0]-want) > 1e-9 {
 			t.Errorf("after move %d the strategy is %g, want %g", i, p.x[0], want)
@@ -117,17 +114,13 @@ func TestEstimateAtBounds(t *testing.T) {
 	c.Prices.Perturbation, c.Objective = 0.5, "profit"
 	p := newPricer(t, c, &sloped{quadratic: *newQuadratic(o), a: q.a}, 1)
 	world := begun(t, q, 1)
-	if err := p.Estimate(world); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Estimate(world))
 	if !near(p.estimate, q.a, 1e-12) {
 		t.Errorf("slopes at the bounds are %v, want %v", p.estimate, q.a)
 	}
 	for range 20 {
 		p.Move()
-		if err := p.Estimate(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Estimate(world))
 	}
 	if p.x[0] != 1 || p.x[1] != 0 {
 		t.Errorf("the strategy is %v, want the bounds 1 and 0", p.x)
@@ -190,9 +183,7 @@ func TestCapacityBinds(t *testing.T) {
 		if p.Action(act); act[1]+act[2]+act[3] > 24 {
 			t.Fatalf("baselines %v add up to more than 24", act[1:])
 		}
-		if err := p.Estimate(world); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Estimate(world))
 		p.Move()
 	}
 	for _, n := range act[1:] {

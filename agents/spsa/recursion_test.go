@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -44,9 +45,7 @@ func TestMeanPathIsAscent(t *testing.T) {
 		p.Reset(seed)
 		for w := range windows {
 			world.window = w // its noise is the window's
-			if err := p.Estimate(world); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Estimate(world))
 			p.Move()
 		}
 		for i := range away {

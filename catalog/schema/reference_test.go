@@ -12,6 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The reference's introduction is written by hand, up to this line; what follows is made from the schema.
@@ -22,27 +23,16 @@ const (
 
 // TestReference: the page that lists all keys says what the schema says.
 func TestReference(t *testing.T) {
-	text, err := Generate("../..", catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := Reference(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(Generate("../..", catalog.Default()))(t)
+	tables := must.Get(Reference(text))(t)
+	page := must.Get(os.ReadFile(reference))(t)
 	intro, _, ok := bytes.Cut(page, []byte(marker))
 	if !ok {
 		t.Fatalf("%s lacks the line %q", reference, marker)
 	}
 	want := string(intro) + marker + string(tables)
 	if *update {
-		if err := os.WriteFile(reference, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(reference, []byte(want), 0o666))
 	} else if string(page) != want {
 		t.Errorf("%s is older than the schema: go test ./catalog/... -update", reference)
 	}
@@ -50,7 +40,7 @@ func TestReference(t *testing.T) {
 
 // A small schema shows each kind of row.
 func TestReferenceRows(t *testing.T) {
-	got, err := Reference([]byte(`{"properties": {
+	got := must.Get(Reference([]byte(`{"properties": {
 		"name": {"type": "string", "description": "Name begins the names of runs."},
 		"env": {"oneOf": [{"type": "string", "enum": ["a/B-v1"]}, {"title": "a/B-v1", "description": "an example", "properties": {
 			"id": {"const": "a/B-v1"},
@@ -65,10 +55,7 @@ func TestReferenceRows(t *testing.T) {
 			"parts": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "boolean"}}}}
 		}}]},
 		"train": {"type": "object", "description": "Train is the training.", "properties": {"steps": {"type": "integer"}}}
-	}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}`)))(t)
 	for _, want := range []string{
 		"| `name` | string |  | Name begins the names of runs. |",
 		"## `train`\n\nThe training.\n",

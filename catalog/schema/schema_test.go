@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 var update = flag.Bool("update", false, "write configs/schema.json anew")
@@ -22,19 +23,11 @@ const file = "../../configs/schema.json"
 
 // TestFresh: the schema that editors use says what the code says.
 func TestFresh(t *testing.T) {
-	got, err := Generate("../..", catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Generate("../..", catalog.Default()))(t)
 	if *update {
-		if err := os.WriteFile(file, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, got, 0o666))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(t)
 	if string(got) != string(want) {
 		t.Error("configs/schema.json is older than the code: go test ./catalog/schema -update")
 	}

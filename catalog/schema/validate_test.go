@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -116,9 +117,7 @@ func keyword(s map[string]any, key string, v any, at string) error {
 func read(t *testing.T) map[string]any {
 	t.Helper()
 	var s map[string]any
-	if err := json.Unmarshal(configs.Schema(), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(configs.Schema(), &s))
 	return s
 }
 
@@ -126,17 +125,10 @@ func read(t *testing.T) map[string]any {
 func value(t *testing.T, text []byte) any {
 	t.Helper()
 	var v any
-	if err := yaml.Load(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Load(text, &v))
+	b := must.Get(json.Marshal(v))(t)
 	v = nil
-	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &v))
 	return v
 }
 
@@ -147,9 +139,7 @@ func TestShippedFit(t *testing.T) {
 	for _, path := range configs.Shipped() {
 		file := filepath.Join("../../configs", filepath.FromSlash(path))
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := check(s, value(t, text), path); err != nil {
 			t.Error(err)
 		}
@@ -157,9 +147,7 @@ func TestShippedFit(t *testing.T) {
 			t.Errorf("%s does not begin with: # yaml-language-server: $schema=../schema.json", path)
 		}
 		x, err := configs.Load(file, nil, catalog.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if text, err = x.YAML(); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // small is a bundle with something in every entry.
@@ -39,20 +40,14 @@ func small() *File {
 
 func encoded(t testing.TB, f *File) []byte {
 	t.Helper()
-	b, err := Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Encode(f))(t)
 	return b
 }
 
 // What is written is read, and written again with the same bytes.
 func TestThereAndBack(t *testing.T) {
 	b := encoded(t, small())
-	f, err := Decode(b, Limits{Digest: "sha256:" + Digest(b)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Decode(b, Limits{Digest: "sha256:" + Digest(b)}))(t)
 	if again := encoded(t, f); !bytes.Equal(again, b) {
 		t.Errorf("read and written again the bundle is\n%s, want\n%s", again, b)
 	}
@@ -67,9 +62,7 @@ func TestThereAndBack(t *testing.T) {
 		t.Errorf("as safetensors: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "a"+Extension)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o600))
 	if g, digest, err := Open(path, Limits{}); err != nil || digest != Digest(b) || !reflect.DeepEqual(f, g) {
 		t.Errorf("from a file: %v, digest %s", err, digest)
 	}
@@ -127,10 +120,7 @@ func TestDamageIsRefused(t *testing.T) {
 // forge writes a bundle whose digests are right and whose content need not be.
 func forge(t *testing.T, change func(meta map[string]string), tensors ...safetensors.Tensor) []byte {
 	t.Helper()
-	st, err := safetensors.Parse(encoded(t, small()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(safetensors.Parse(encoded(t, small())))(t)
 	if tensors == nil {
 		tensors = st.Tensors()
 	}
@@ -138,16 +128,11 @@ func forge(t *testing.T, change func(meta map[string]string), tensors ...safeten
 	for _, x := range tensors {
 		sums[x.Name] = sum(x.Data)
 	}
-	text, err := json.Marshal(sums)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(sums))(t)
 	st.Metadata[keySums], st.Metadata[keySum] = string(text), zeros
 	change(st.Metadata)
 	var buf bytes.Buffer
-	if err := safetensors.Write(&buf, st.Metadata, tensors...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, safetensors.Write(&buf, st.Metadata, tensors...))
 	return seal(buf.Bytes())
 }
 
@@ -239,8 +224,6 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		if _, err := Decode(again, Limits{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Decode(again, Limits{}))(t)
 	})
 }

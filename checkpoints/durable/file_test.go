@@ -12,14 +12,12 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func read(t *testing.T, fsys durable.FS, name string) string {
 	t.Helper()
-	b, err := durable.ReadFile(fsys, name, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(durable.ReadFile(fsys, name, 1<<20))(t)
 	return string(b)
 }
 
@@ -27,12 +25,8 @@ func read(t *testing.T, fsys durable.FS, name string) string {
 func oldFile(t *testing.T) *durabletest.Disk {
 	t.Helper()
 	d := durabletest.New()
-	if err := durable.MkdirAll(d, "/a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(d, "/a/file", []byte("old")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.MkdirAll(d, "/a"))
+	must.Do(t, durable.WriteFile(d, "/a/file", []byte("old")))
 	d.SyncAll()
 	return d
 }
@@ -101,9 +95,7 @@ func TestWriteFileIsOldOrNew(t *testing.T) {
 
 	// After WriteFile returned, no power cut undoes it.
 	d := oldFile(t)
-	if err := write(d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(d))
 	for seed := range uint64(20) {
 		if got := read(t, d.PowerCut(seed), "/a/file"); got != "the new text" {
 			t.Errorf("power cut %d after WriteFile returned: %q", seed, got)
@@ -139,9 +131,7 @@ func TestDiskForgets(t *testing.T) {
 		}},
 	} {
 		d := oldFile(t)
-		if err := c.change(d); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.change(d))
 		if got := read(t, d.PowerCut(0), "/a/file"); got == "text" {
 			t.Errorf("%s: the text survived a power cut", c.name)
 		}
@@ -174,14 +164,10 @@ func TestRetireIsAllOrNothing(t *testing.T) {
 	fresh := func() *durabletest.Disk {
 		d := durabletest.New()
 		for _, dir := range []string{"/s", "/s/x"} {
-			if err := d.Mkdir(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Mkdir(dir))
 		}
 		for _, name := range []string{"/s/x/1", "/s/x/2", "/s/x/3"} {
-			if err := durable.WriteFile(d, name, []byte("data")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, durable.WriteFile(d, name, []byte("data")))
 		}
 		d.SyncAll()
 		return d
@@ -197,14 +183,10 @@ func TestRetireIsAllOrNothing(t *testing.T) {
 func TestRealFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	fsys := durable.OS{}
-	if err := durable.MkdirAll(fsys, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.MkdirAll(fsys, dir))
 	name := filepath.Join(dir, "file")
 	for _, text := range []string{"one", "a longer two", ""} {
-		if err := durable.WriteFile(fsys, name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, durable.WriteFile(fsys, name, []byte(text)))
 		if got := read(t, fsys, name); got != text {
 			t.Errorf("got %q, want %q", got, text)
 		}
@@ -212,9 +194,7 @@ func TestRealFiles(t *testing.T) {
 			t.Errorf("SameFile is wrong for %q", text)
 		}
 	}
-	if err := durable.WriteFile(fsys, name, []byte("123456")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(fsys, name, []byte("123456")))
 	if _, err := durable.ReadFile(fsys, name, 5); err == nil || !strings.Contains(err.Error(), "6 bytes") {
 		t.Errorf("reading over the limit: %v", err)
 	}
@@ -227,15 +207,9 @@ func TestRealFiles(t *testing.T) {
 			t.Error("a symbolic link was followed")
 		}
 		outside := filepath.Join(t.TempDir(), "keep")
-		if err := os.MkdirAll(filepath.Join(outside, "me"), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(outside, filepath.Join(dir, "escape")); err != nil {
-			t.Fatal(err)
-		}
-		if err := durable.RemoveTree(fsys, dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(outside, "me"), 0o777))
+		must.Do(t, os.Symlink(outside, filepath.Join(dir, "escape")))
+		must.Do(t, durable.RemoveTree(fsys, dir))
 		if _, err := os.Lstat(filepath.Join(outside, "me")); err != nil {
 			t.Errorf("RemoveTree followed a link: %v", err)
 		}
@@ -243,12 +217,8 @@ func TestRealFiles(t *testing.T) {
 	if err := durable.RemoveTree(fsys, dir); err != nil {
 		t.Errorf("removing what is gone: %v", err)
 	}
-	if err := durable.MkdirAll(fsys, name); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(fsys, filepath.Join(name, "f"), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.MkdirAll(fsys, name))
+	must.Do(t, durable.WriteFile(fsys, filepath.Join(name, "f"), nil))
 	if err := durable.MkdirAll(fsys, filepath.Join(name, "f")); err == nil ||
 		!strings.Contains(err.Error(), "a file is in the way") {
 		t.Errorf("a folder where a file is: %v", err)
@@ -260,12 +230,8 @@ func TestHooksNameEveryOperation(t *testing.T) {
 	var got []string
 	fsys := durabletest.WithHooks(d,
 		durabletest.Hooks{After: func(o durabletest.Op) { got = append(got, o.Kind+" "+filepath.Base(o.Path)) }})
-	if err := durable.MkdirAll(fsys, "/a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(fsys, "/a/f", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.MkdirAll(fsys, "/a"))
+	must.Do(t, durable.WriteFile(fsys, "/a/f", []byte("x")))
 	want := "mkdir a, syncdir /, create .tmp-f, write .tmp-f, sync .tmp-f, close .tmp-f, rename f, syncdir a"
 	if s := strings.Join(got, ", "); s != want {
 		t.Errorf("operations\n%s, want\n%s", s, want)

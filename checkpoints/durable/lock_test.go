@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // lockVar is the environment variable that makes this test program take a lock and wait to be killed.
@@ -34,17 +35,11 @@ func TestLockGoesWithItsProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), lockVar+"="+path)
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer stdin.Close()
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	said := make([]byte, 4)
 	if _, err := io.ReadFull(out, said); err != nil || string(said) != "held" {
 		t.Fatalf("the other process says %q, %v", said, err)
@@ -60,9 +55,7 @@ func TestLockGoesWithItsProcess(t *testing.T) {
 		t.Errorf("message %q, want %q", err, want)
 	}
 
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	cmd.Wait()
 	l, err := durable.AcquireLock(path)
 	if err != nil {
@@ -71,9 +64,7 @@ func TestLockGoesWithItsProcess(t *testing.T) {
 	if _, err := durable.AcquireLock(path); err == nil {
 		t.Error("one process took the lock twice")
 	}
-	if err := l.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Release())
 	if b, err := os.ReadFile(path); err != nil || len(b) != 0 {
 		t.Errorf("a released lock says %q, %v", b, err)
 	}

@@ -10,14 +10,12 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func openLog(t *testing.T, fsys durable.FS, name string) *durable.Log {
 	t.Helper()
-	l, err := durable.OpenLog(fsys, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(durable.OpenLog(fsys, name))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -29,25 +27,17 @@ func TestLogOnARealDisk(t *testing.T) {
 	var offsets []int64
 	for i := range 4 {
 		offsets = append(offsets, l.Offset())
-		if err := l.Append(fmt.Appendf(nil, `{"step":%d}`, i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Append(fmt.Appendf(nil, `{"step":%d}`, i)))
 	}
-	if err := l.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Sync())
 	l.Close()
 
 	l = openLog(t, fsys, name)
 	if l.Torn() != 0 || l.Offset() != 4*int64(len("{\"step\":0}\n")) {
 		t.Errorf("reopened: offset %d, torn %d", l.Offset(), l.Torn())
 	}
-	if err := l.TruncateTo(offsets[2]); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Append([]byte("again")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.TruncateTo(offsets[2]))
+	must.Do(t, l.Append([]byte("again")))
 	if got, want := read(t, fsys, name), "{\"step\":0}\n{\"step\":1}\nagain\n"; got != want {
 		t.Errorf("log holds %q, want %q", got, want)
 	}
@@ -74,9 +64,7 @@ func TestLogFindsATornLine(t *testing.T) {
 	}{{"", 0, 0}, {"a\n", 2, 0}, {"a\nbc", 2, 2}, {"abc", 0, 3}, {strings.Repeat("x", 5000), 0, 5000},
 		{"a\n" + strings.Repeat("x", 9000), 2, 9000}, {strings.Repeat("x", 9000) + "\n", 9001, 0}} {
 		d := durabletest.New()
-		if err := durable.WriteFile(d, "/m", []byte(c.text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, durable.WriteFile(d, "/m", []byte(c.text)))
 		l := openLog(t, d, "/m")
 		if l.Offset() != c.whole || l.Torn() != c.torn {
 			t.Errorf("%d bytes: offset %d, torn %d, want %d, %d", len(c.text), l.Offset(), l.Torn(), c.whole, c.torn)
@@ -108,9 +96,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 			return nil
 		}})
 		l := openLog(t, fsys, "/m")
-		if err := l.Append([]byte("first")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Append([]byte("first")))
 		full = true
 		if err := l.Append([]byte("second")); !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("full disk: %v", err)
@@ -145,9 +131,7 @@ func TestLogAfterAFailedSync(t *testing.T) {
 		}
 		return nil
 	}}), "/m")
-	if err := l.Append([]byte("line")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Append([]byte("line")))
 	if err := l.Sync(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("sync: %v", err)
 	}
@@ -162,17 +146,11 @@ func TestLogSyncedLinesStay(t *testing.T) {
 	d := durabletest.New()
 	l := openLog(t, d, "/m")
 	for _, line := range []string{"one", "two"} {
-		if err := l.Append([]byte(line)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Append([]byte(line)))
 	}
-	if err := l.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Sync())
 	offset := l.Offset()
-	if err := l.Append([]byte("three")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Append([]byte("three")))
 	for seed := range uint64(30) {
 		cut := d.PowerCut(seed)
 		again := openLog(t, cut, "/m")
@@ -186,17 +164,12 @@ func TestLogSyncedLinesStay(t *testing.T) {
 }
 
 func BenchmarkLogAppend(b *testing.B) {
-	l, err := durable.OpenLog(durable.OS{}, filepath.Join(b.TempDir(), "m"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := must.Get(durable.OpenLog(durable.OS{}, filepath.Join(b.TempDir(), "m")))(b)
 	defer l.Close()
 	line := []byte(strings.Repeat("x", 300))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := l.Append(line); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.Append(line))
 	}
 }
 
@@ -205,9 +178,7 @@ func TestChecksum(t *testing.T) {
 	d := durabletest.New()
 	l := openLog(t, d, "/log")
 	for i := range 3 {
-		if err := l.Append(fmt.Appendf(nil, `{"step":%d}`, i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Append(fmt.Appendf(nil, `{"step":%d}`, i)))
 	}
 	n, want := l.Offset(), l.Checksum()
 	if got, err := durable.Checksum(d, "/log", n); err != nil || got != want {
@@ -221,9 +192,7 @@ func TestChecksum(t *testing.T) {
 	for i := range raw {
 		for bit := range 8 {
 			raw[i] ^= 1 << bit
-			if err := d.Set("/log", raw); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Set("/log", raw))
 			if got, err := durable.Checksum(d, "/log", n); err == nil && got == want {
 				t.Errorf("bit %d of byte %d changed nothing", bit, i)
 			}
@@ -231,9 +200,7 @@ func TestChecksum(t *testing.T) {
 		}
 	}
 	for at := range raw {
-		if err := d.Set("/log", raw[:at]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Set("/log", raw[:at]))
 		if _, err := durable.Checksum(d, "/log", n); err == nil || !strings.Contains(err.Error(), "/log: has") {
 			t.Errorf("cut to %d bytes: %v", at, err)
 		}

@@ -14,6 +14,7 @@ import (
 	maruel "github.com/maruel/safetensors"
 	"pgregory.net/rapid"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/rapidtest"
 )
 
@@ -22,9 +23,7 @@ func TestMain(m *testing.M) { rapidtest.Main(m) }
 func encode(t testing.TB, meta map[string]string, tensors ...Tensor) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := Write(&buf, meta, tensors...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&buf, meta, tensors...))
 	return buf.Bytes()
 }
 
@@ -36,10 +35,7 @@ func TestRoundTrip(t *testing.T) {
 	b := encode(t, map[string]string{"arch": `{"kind":"mlp"}`, "é": "<&>"},
 		Of("w", f32, 2, 3), Of("z.bytes", u8, 3), Of("a.count", i64, 2, 2), Of("scalar", f64[:1]), Of("norm", f64, 3),
 		Of[float32]("empty", nil, 0, 4))
-	f, err := Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Parse(b))(t)
 	if f.Metadata["arch"] != `{"kind":"mlp"}` || f.Metadata["é"] != "<&>" || len(f.Metadata) != 2 {
 		t.Errorf("metadata %q", f.Metadata)
 	}
@@ -56,14 +52,8 @@ func TestRoundTrip(t *testing.T) {
 
 func same[T Number](t *testing.T, f *File, name string, want []T, shape ...int) {
 	t.Helper()
-	tensor, err := f.Tensor(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Values[T](tensor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tensor := must.Get(f.Tensor(name))(t)
+	got := must.Get(Values[T](tensor))(t)
 	// Compare printed values: a NaN is not equal to itself.
 	if fmt.Sprint(got) != fmt.Sprint(want) || !slices.Equal(tensor.Shape, shape) {
 		t.Errorf("%s: values %v, shape %v, want %v %v", name, got, tensor.Shape, want, shape)
@@ -88,10 +78,7 @@ func TestValuesAreViewsAndCopiesWhereTheyMustBe(t *testing.T) {
 	b := encode(t, nil, Of("w", []float32{1, 2, 3}, 3))
 	shifted := append(make([]byte, 1, len(b)+1), b...)[1:] // the same file at an odd address
 	for _, file := range [][]byte{b, shifted} {
-		f, err := Parse(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(file))(t)
 		same(t, f, "w", []float32{1, 2, 3}, 3)
 		w, _ := f.Tensor("w")
 		if _, err := Values[float64](w); err == nil || !strings.Contains(err.Error(), "holds F32, want F64") {
@@ -218,9 +205,7 @@ func TestAgainstAnotherLibrary(t *testing.T) {
 			}
 		}
 		var ours bytes.Buffer
-		if err := Write(&ours, map[string]string{"k": "v"}, tensors...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(&ours, map[string]string{"k": "v"}, tensors...))
 		theirs, err := maruel.Parse(ours.Bytes())
 		if err != nil {
 			t.Fatalf("the other library refuses: %v", err)
@@ -239,9 +224,7 @@ func TestAgainstAnotherLibrary(t *testing.T) {
 			}
 		}
 		var back bytes.Buffer
-		if err := theirs.Serialize(&back); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, theirs.Serialize(&back))
 		f, err := Parse(back.Bytes())
 		if err != nil {
 			t.Fatalf("the other library's file: %v", err)
@@ -274,10 +257,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("tensor %d is %q", i, tensor.Name)
 			}
 		}
-		again, err := Parse(encode(t, file.Metadata, tensors...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(Parse(encode(t, file.Metadata, tensors...)))(t)
 		for _, w := range tensors {
 			g, err := again.Tensor(w.Name)
 			if err != nil || g.DType != w.DType || !bytes.Equal(g.Data, w.Data) || !slices.Equal(g.Shape, w.Shape) {
@@ -295,9 +275,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.SetBytes(int64(4 * len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Write(io.Discard, nil, Of("w", data, len(data))); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, Write(io.Discard, nil, Of("w", data, len(data))))
 	}
 }
 
@@ -305,13 +283,8 @@ func BenchmarkParse(b *testing.B) {
 	file := encode(b, nil, Of("w", make([]float32, 1<<20), 1<<20))
 	b.ReportAllocs()
 	for b.Loop() {
-		f, err := Parse(file)
-		if err != nil {
-			b.Fatal(err)
-		}
+		f := must.Get(Parse(file))(b)
 		w, _ := f.Tensor("w")
-		if _, err := Values[float32](w); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Values[float32](w))(b)
 	}
 }

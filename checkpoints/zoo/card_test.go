@@ -3,6 +3,8 @@ package zoo
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // evaluated is an eval.json, as short as can be: one policy better than another.
@@ -20,10 +22,7 @@ const evaluated = `{
 
 // TestPage: a card's page has the numbers, the verdicts and the settings in which evaluation and training differ.
 func TestPage(t *testing.T) {
-	e, err := ReadEvaluation([]byte(evaluated), "zoo:x", "runs/a-s2/checkpoints/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(ReadEvaluation([]byte(evaluated), "zoo:x", "runs/a-s2/checkpoints/x"))(t)
 	if e.Policy != "a" || len(e.Comparisons) != 2 || e.Policies[0].Sources != nil {
 		t.Fatalf("%+v, want the comparisons of a alone, and no paths", e)
 	}
@@ -33,10 +32,7 @@ func TestPage(t *testing.T) {
 		Evaluations: []Evaluation{*e},
 		Config:      []byte(`{"env":{"id":"stoker/Bandit-v1","arms":2,"more":true},"workload":{"kind":"poisson"}}`),
 	}
-	page, err := c.Page()
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(c.Page())(t)
 	for _, want := range []string{
 		"## Evaluation: env.arms 3\n", "4 workload seeds (1–3, 7)", "| a | 1,235 [−3, 0.25] | – [–, –] |",
 		"with 2 training seeds",

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // TestDamaged: a policy with a changed byte, or a cut, missing or additional file, is refused with the file's name.
@@ -55,10 +56,7 @@ func TestReadOnly(t *testing.T) {
 
 func files(t *testing.T, name string) []string {
 	t.Helper()
-	entries, err := fs.ReadDir(shipped, path.Join(name, PolicyDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(fs.ReadDir(shipped, path.Join(name, PolicyDir)))(t)
 	var out []string
 	for _, e := range entries {
 		out = append(out, path.Join(name, PolicyDir, e.Name()))
@@ -70,10 +68,7 @@ func copied(t *testing.T, name string) fstest.MapFS {
 	t.Helper()
 	m := fstest.MapFS{}
 	for _, f := range files(t, name) {
-		b, err := fs.ReadFile(shipped, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(fs.ReadFile(shipped, f))(t)
 		m[f] = &fstest.MapFile{Data: slices.Clone(b)}
 	}
 	return m

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -82,9 +83,7 @@ type player struct {
 
 func newPlayer(t testing.TB, env envs.Env, err error) *player {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := env.Spec()
 	return &player{env, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
 }
@@ -93,14 +92,10 @@ func newPlayer(t testing.TB, env envs.Env, err error) *player {
 // p.act.
 func (p *player) episode(t testing.TB, seed uint64, choose func()) (ret float64, steps int) {
 	t.Helper()
-	if err := p.env.Reset(seed, nil, p.obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.env.Reset(seed, nil, p.obs))
 	for {
 		choose()
-		if err := p.env.Step(p.act, p.obs, p.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.env.Step(p.act, p.obs, p.out))
 		steps++
 		for _, r := range p.out.Rewards[0] {
 			ret += float64(r) / float64(len(p.out.Rewards[0]))
@@ -126,23 +121,17 @@ func BenchmarkStep(b *testing.B) {
 				}
 			}
 			seed, at := uint64(0), 0
-			if err := env.Reset(seed, nil, q.obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, env.Reset(seed, nil, q.obs))
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range q.act.Kinds[0] {
 					q.act.Kinds[0][i] = drawn[at&(1<<10-1)]
 					at++
 				}
-				if err := env.Step(q.act, q.obs, q.out); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, env.Step(q.act, q.obs, q.out))
 				if q.out.Terminated || q.out.Truncated {
 					seed++
-					if err := env.Reset(seed, nil, q.obs); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, env.Reset(seed, nil, q.obs))
 				}
 			}
 		})

@@ -4,24 +4,15 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func BenchmarkCopyFrom(b *testing.B) {
-	a, err := NewCartPole(DefaultCartPole())
-	if err != nil {
-		b.Fatal(err)
-	}
-	o, err := NewCartPole(DefaultCartPole())
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := a.Reset(1, nil, envs.NewObservation(a.Spec())); err != nil {
-		b.Fatal(err)
-	}
+	a := must.Get(NewCartPole(DefaultCartPole()))(b)
+	o := must.Get(NewCartPole(DefaultCartPole()))(b)
+	must.Do(b, a.Reset(1, nil, envs.NewObservation(a.Spec())))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := o.CopyFrom(a); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, o.CopyFrom(a))
 	}
 }

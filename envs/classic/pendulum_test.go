@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -19,9 +20,7 @@ func TestPendulumStepsAsGymnasium(t *testing.T) {
 	for n, row := range rows {
 		e.SetPose([2]float64(row[:2]), p.obs)
 		p.act.Kinds[0][0] = float32(row[2])
-		if err := e.Step(p.act, p.obs, p.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(p.act, p.obs, p.out))
 		for i, x := range e.Pose() {
 			off := math.Abs(x-row[3+i]) / max(1, math.Abs(x))
 			if worst = max(worst, off); off > near {
@@ -55,9 +54,7 @@ func TestPendulumEpisodesAsGymnasium(t *testing.T) {
 			e.SetPose([2]float64(row[:2]), p.obs)
 		}
 		p.act.Kinds[0][0] = float32(row[2])
-		if err := e.Step(p.act, p.obs, p.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(p.act, p.obs, p.out))
 		for i, x := range e.Pose() {
 			if math.Abs(x-row[3+i]) > 1e-9 {
 				t.Fatalf("step %d: number %d of the state is %.17g, Gymnasium's %.17g", n, i, x, row[3+i])

@@ -11,6 +11,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -120,9 +121,7 @@ func TestCartPoleStepsAsGymnasium(t *testing.T) {
 	for n, s := range r.steps {
 		c.SetPose(s.From, p.obs)
 		p.act.Kinds[0][0] = float32(s.Action)
-		if err := c.Step(p.act, p.obs, p.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Step(p.act, p.obs, p.out))
 		state := c.Pose()
 		if state == s.To {
 			equal++
@@ -175,9 +174,7 @@ func TestCartPoleEpisodesAsGymnasium(t *testing.T) {
 		for p.out.Terminated, p.out.Truncated = false, false; !p.out.Terminated && !p.out.Truncated &&
 			length < int(e.Length); length++ {
 			p.act.Kinds[0][0] = float32(r.actions[n][length/8] >> (length % 8) & 1)
-			if err := c.Step(p.act, p.obs, p.out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Step(p.act, p.obs, p.out))
 		}
 		if length != int(e.Length) || p.out.Terminated != (e.Terminated == 1) || p.out.Truncated != (e.Truncated == 1) {
 			other++

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -15,16 +16,12 @@ import (
 func readRows(t *testing.T, file string) [][]float64 {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.FieldsPerRecord = -1
 	records, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var rows [][]float64
 	for _, record := range records[1:] {
 		row := make([]float64, len(record))
@@ -57,15 +54,11 @@ func TestSpreadStepsAsMPE2(t *testing.T) {
 	touched, worst := 0, 0.0
 	rows := readRows(t, "testdata/spread_mpe2.csv")
 	for n, row := range rows {
-		if err := s.SetBodies(row[0:6], row[6:12], row[12:18], p.obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.SetBodies(row[0:6], row[6:12], row[12:18], p.obs))
 		for i := range 3 {
 			p.act.Kinds[0][i] = float32(row[18+i])
 		}
-		if err := s.Step(p.act, p.obs, p.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Step(p.act, p.obs, p.out))
 		pos, vel, _ := s.Bodies()
 		for i, x := range append(append([]float64(nil), pos...), vel...) {
 			off := math.Abs(x-row[21+i]) / max(1, math.Abs(x))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -55,10 +56,8 @@ func TestSpreadScales(t *testing.T) {
 func TestSpreadObservation(t *testing.T) {
 	env, err := NewSpread(DefaultSpread())
 	p := newPlayer(t, env, err)
-	if err := env.SetBodies([]float64{1, 2, 3, 4, 5, 6}, []float64{.1, .2, .3, .4, .5, .6}, []float64{7, 8, 9, 10, 11, 12},
-		p.obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, env.SetBodies([]float64{1, 2, 3, 4, 5, 6}, []float64{.1, .2, .3, .4, .5, .6}, []float64{7, 8, 9, 10, 11, 12},
+		p.obs))
 	want := []float32{.3, .4, 3, 4, 4, 4, 6, 6, 8, 8, -2, -2, 2, 2, 0, 0, 0, 0}
 	for i, x := range p.obs.Kinds[0].Values[18:36] {
 		if x != want[i] {
@@ -74,12 +73,8 @@ func TestSpreadObservation(t *testing.T) {
 func TestSpreadAgentsAtOnePoint(t *testing.T) {
 	env, err := NewSpread(DefaultSpread())
 	p := newPlayer(t, env, err)
-	if err := env.SetBodies(make([]float64, 6), make([]float64, 6), make([]float64, 6), p.obs); err != nil {
-		t.Fatal(err)
-	}
-	if err := env.Step(p.act, p.obs, p.out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, env.SetBodies(make([]float64, 6), make([]float64, 6), make([]float64, 6), p.obs))
+	must.Do(t, env.Step(p.act, p.obs, p.out))
 	// Three pairs overlap, and each agent itself: −(3 + 2·3).
 	if p.out.Rewards[0][0] != -9 || p.out.Info[1] != 3 || p.out.Info[2] != 3 {
 		t.Errorf("rewards %v and infos %v", p.out.Rewards, p.out.Info)

@@ -3,6 +3,8 @@ package deeprm
 import (
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // BenchmarkStep starts the first job that fits, else moves on.
@@ -21,14 +23,10 @@ func BenchmarkStep(b *testing.B) {
 					a++
 				}
 				p.act.Kinds[0][0] = float32(a)
-				if err := p.env.Step(p.act, p.obs, p.out); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, p.env.Step(p.act, p.obs, p.out))
 				if p.ended() {
 					seed++
-					if err := p.env.Reset(seed, nil, p.obs); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, p.env.Reset(seed, nil, p.obs))
 				}
 			}
 		})
@@ -47,9 +45,7 @@ func BenchmarkCopy(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := q.env.CopyFrom(p.env); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, q.env.CopyFrom(p.env))
 			}
 		})
 	}

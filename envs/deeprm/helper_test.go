@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // player steps an environment and holds its last observation and outcome.
@@ -17,14 +18,9 @@ type player struct {
 
 func play(t testing.TB, c Config, seed uint64, options envs.Options) *player {
 	t.Helper()
-	e, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c))(t)
 	p := &player{t, e, envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())}
-	if err := e.Reset(seed, options, p.obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, options, p.obs))
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -42,19 +43,11 @@ func TestAsPublished(t *testing.T) {
 	if file == "" {
 		file = "testdata/deeprm.json.gz"
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(file))(t)
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(f))(t)
 	var recorded []recordedForm
-	if err := json.NewDecoder(z).Decode(&recorded); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(z).Decode(&recorded))
 	episodes, steps, jobs, late, dropped, seen, worst := 0, 0, 0, 0, 0, 0, 0.0
 	for _, form := range recorded {
 		c := Published()
@@ -63,10 +56,7 @@ func TestAsPublished(t *testing.T) {
 		for i := range form.Episodes {
 			c.Jobs = append(c.Jobs, form.Episodes[i].jobs())
 		}
-		e, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c))(t)
 		for n := range form.Episodes {
 			r := &form.Episodes[n]
 			w, l := r.replay(t, e, n)
@@ -113,9 +103,7 @@ func (r *recordedEpisode) replay(t *testing.T, e *Env, set int) (worst float64, 
 	t.Helper()
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-	if err := e.Reset(1, envs.Options{"set": set}, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, envs.Options{"set": set}, obs))
 	if p, ok := e.screen.(*picture); ok {
 		for i, k := range r.Greys {
 			p.levels[i] = float32(k) / float32(len(r.Greys)+1)
@@ -124,9 +112,7 @@ func (r *recordedEpisode) replay(t *testing.T, e *Env, set int) (worst float64, 
 	r.compare(t, e, obs, 0)
 	for i, a := range r.Actions {
 		act.Kinds[0][0] = float32(a)
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		if end := out.Terminated || out.Truncated; end != (i == len(r.Actions)-1) {
 			t.Fatalf("step %d: ended is %v", i, end)
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A saved state that the rules do not lead to is refused, even with a checksum that is right, and changes nothing.
@@ -14,10 +16,7 @@ func TestImpossibleStates(t *testing.T) {
 		p := play(t, c, 1, nil)
 		p.do(0, -1, -1, -1) // job 0 has left, jobs 1 and 2 are visible, job 3 is in the backlog
 		p.do(0, -1, -1)     // job 1 runs, job 3 is visible
-		good, err := p.env.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		good := must.Get(p.env.AppendBinary(nil))(t)
 		for _, x := range []struct {
 			change func(e *Env)
 			want   string
@@ -43,14 +42,9 @@ func TestImpossibleStates(t *testing.T) {
 			{func(e *Env) { e.screen.seen()[0] = -1 }, "component 0 is -1"},
 		} {
 			bad := play(t, c, 1, nil)
-			if err := bad.env.CopyFrom(p.env); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, bad.env.CopyFrom(p.env))
 			x.change(bad.env)
-			b, err := bad.env.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(bad.env.AppendBinary(nil))(t)
 			if err := p.env.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%s: %v, want %q", form, err, x.want)
 			}
@@ -58,10 +52,7 @@ func TestImpossibleStates(t *testing.T) {
 				t.Fatalf("%s: a refused state (%s) has changed the environment", form, x.want)
 			}
 		}
-		other, err := New(Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must.Get(New(Default()))(t)
 		if err := other.CopyFrom(p.env); err == nil || !strings.Contains(err.Error(), "another configuration") {
 			t.Errorf("a copy from another configuration: %v", err)
 		}
@@ -80,10 +71,7 @@ func TestStateIsWhole(t *testing.T) {
 			if n%20 > 0 {
 				continue
 			}
-			b, err := p.env.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(p.env.AppendBinary(nil))(t)
 			if err := q.env.UnmarshalBinary(b); err != nil {
 				t.Fatalf("%s, step %d: %v", f.name, n, err)
 			}

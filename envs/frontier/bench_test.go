@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -15,10 +16,7 @@ import (
 // by GB-seconds in steps of 100 ms.
 func sized(t testing.TB, g workflow.Graph, n int, seed uint64) frontier.Problem {
 	t.Helper()
-	flow, err := g.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	flow := must.Get(g.Compile())(t)
 	p := frontier.Problem{Flow: flow}
 	draw := rng.NewStream(seed, "frontier/sized")
 	for range flow.Functions() {
@@ -57,10 +55,7 @@ func six() workflow.Graph {
 func solved(b *testing.B, p frontier.Problem) {
 	var points int
 	for b.Loop() {
-		front, err := frontier.Exact(context.Background(), p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		front := must.Get(frontier.Exact(context.Background(), p))(b)
 		points = len(front)
 	}
 	b.ReportMetric(float64(points), "points")
@@ -87,10 +82,7 @@ func BenchmarkVariants(b *testing.B) {
 	for b.Loop() {
 		for i := range 60 {
 			p.Options[1], p.Options[2], p.Options[4] = variants[0][i%5], variants[1][i/5%4], variants[2][i/20]
-			front, err := frontier.Exact(context.Background(), p)
-			if err != nil {
-				b.Fatal(err)
-			}
+			front := must.Get(frontier.Exact(context.Background(), p))(b)
 			most = max(most, len(front))
 		}
 	}
@@ -101,10 +93,7 @@ func BenchmarkVariants(b *testing.B) {
 func BenchmarkCrossing(b *testing.B) {
 	for _, n := range []int{8, 12, 16} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			g, err := workflow.Generate(workflow.GenerateConfig{Functions: n, Seed: 3, Shape: workflow.Crossing})
-			if err != nil {
-				b.Fatal(err)
-			}
+			g := must.Get(workflow.Generate(workflow.GenerateConfig{Functions: n, Seed: 3, Shape: workflow.Crossing}))(b)
 			solved(b, sized(b, g, 16, 1))
 		})
 	}
@@ -115,10 +104,7 @@ func BenchmarkWithin(b *testing.B) {
 	p := sized(b, chain(100), 19, 1)
 	points := 0
 	for b.Loop() {
-		front, err := frontier.Within(context.Background(), p, 0.001)
-		if err != nil {
-			b.Fatal(err)
-		}
+		front := must.Get(frontier.Within(context.Background(), p, 0.001))(b)
 		points = len(front)
 	}
 	b.ReportMetric(float64(points), "points")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -83,9 +84,7 @@ func TestExactIsEnumeration(t *testing.T) {
 		Holds: mismatches == 0,
 	})
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "fronts.csv"), []byte(strings.Join(table, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "fronts.csv"), []byte(strings.Join(table, "\n")+"\n"), 0o644))
 	}
 }
 

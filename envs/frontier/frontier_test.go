@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Every point of the exact front has one within the gap.
@@ -13,10 +14,7 @@ func TestWithinIsWithin(t *testing.T) {
 	kept, all := 0, 0
 	for seed := range uint64(100) {
 		p := generated(t, seed, 1e5)
-		exact, err := frontier.Exact(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exact := must.Get(frontier.Exact(context.Background(), p))(t)
 		for _, gap := range []float64{0.001, 0.05} {
 			got, err := frontier.Within(context.Background(), p, gap)
 			if err == nil {
@@ -38,19 +36,13 @@ func TestWithinIsWithin(t *testing.T) {
 func TestGap(t *testing.T) {
 	for seed := range uint64(60) {
 		p := generated(t, seed, 3000)
-		exact, err := frontier.Exact(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exact := must.Get(frontier.Exact(context.Background(), p))(t)
 		for _, every := range []int{1, 3, 10} { // fronts with ever more points left out
 			var some frontier.Front
 			for i := 0; i < len(exact); i += every {
 				some = append(some, exact[i])
 			}
-			got, err := frontier.Gap(context.Background(), p, some)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(frontier.Gap(context.Background(), p, some))(t)
 			truth := covers(some, exact) - 1
 			if got < truth-1e-9 || got > (1+truth)*(1+5e-4)-1+1e-9 {
 				t.Errorf("app %d, every %d: gap %v, the true one is %v", seed, every, got, truth)
@@ -63,14 +55,8 @@ func TestGap(t *testing.T) {
 func TestWithinOfMany(t *testing.T) {
 	for _, g := range []workflow.Graph{chain(100), shaped(t, workflow.Fan, 100), shaped(t, workflow.Loops, 100)} {
 		p := sized(t, g, 19, 1)
-		front, err := frontier.Within(context.Background(), p, 0.001)
-		if err != nil {
-			t.Fatal(err)
-		}
-		gap, err := frontier.Gap(context.Background(), p, front)
-		if err != nil {
-			t.Fatal(err)
-		}
+		front := must.Get(frontier.Within(context.Background(), p, 0.001))(t)
+		gap := must.Get(frontier.Gap(context.Background(), p, front))(t)
 		if gap > 0.001 {
 			t.Errorf("%s: the gap is up to %v, want 0.001", g.Name, gap)
 		}
@@ -80,9 +66,6 @@ func TestWithinOfMany(t *testing.T) {
 
 func shaped(t *testing.T, shape workflow.Shape, functions int) workflow.Graph {
 	t.Helper()
-	g, err := workflow.Generate(workflow.GenerateConfig{Functions: functions, Seed: 1, Shape: shape})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(workflow.Generate(workflow.GenerateConfig{Functions: functions, Seed: 1, Shape: shape}))(t)
 	return g
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -141,10 +142,7 @@ func generated(t testing.TB, seed uint64, most float64) frontier.Problem {
 	} else {
 		g = tangled(draw, fmt.Sprintf("tangled-%d", seed))
 	}
-	flow, err := g.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	flow := must.Get(g.Compile())(t)
 	p := frontier.Problem{Flow: flow}
 	switch draw.IntN(3) {
 	case 0:

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -34,26 +35,15 @@ func apps() []workflow.Graph {
 // profiled returns an application's problem with the measured means of the functions' sizes, billed as published.
 func profiled(t *testing.T, g workflow.Graph, sizes func(mb float64) bool) (frontier.Problem, [][]float64) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "slapp", "function_profiles.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "slapp", "function_profiles.csv")))(t)
 	defer f.Close()
 	_, samples, err := memory.Read(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flow, err := g.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	flow := must.Get(g.Compile())(t)
 	p := frontier.Problem{Flow: flow, Delays: workflow.StepFunctions(workflow.Published)}
 	var memories [][]float64
 	for _, name := range flow.Functions() {
-		all, err := memory.Sizes(samples["f"+name])
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(memory.Sizes(samples["f"+name]))(t)
 		var options []frontier.Option
 		var mbs []float64
 		for _, s := range all {
@@ -114,23 +104,14 @@ func TestPublishedApplications(t *testing.T) {
 // USD a million, RT in ms.
 func published(t *testing.T, name string, memories [][]float64, flow *workflow.Workflow) frontier.Front {
 	t.Helper()
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "slapp", "curves", name+"_part1.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "slapp", "curves", name+"_part1.csv")))(t)
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(f).ReadAll())(t)
 	head := rows[0]
 	var all frontier.Front
 	for _, row := range rows[1:] {
 		number := func(column string) float64 {
-			x, err := strconv.ParseFloat(row[slices.Index(head, column)], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(strconv.ParseFloat(row[slices.Index(head, column)], 64))(t)
 			return x
 		}
 		q := frontier.Point{Seconds: number("RT") / 1e3, USD: number("Cost") / 1e6}
@@ -165,17 +146,11 @@ func undominated(all frontier.Front) frontier.Front {
 func TestDominanceLeavesFew(t *testing.T) {
 	p, _ := profiled(t, workflow.New("all", workflow.Chain("1", "2", "3", "4", "5", "6")), func(float64) bool { return true })
 	coarse, _ := profiled(t, workflow.New("all", workflow.Chain("1", "2", "3", "4", "5", "6")), grid)
-	one, err := workflow.Graph{Name: "one", Nodes: []workflow.Node{{Name: "f"}}}.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(workflow.Graph{Name: "one", Nodes: []workflow.Node{{Name: "f"}}}.Compile())(t)
 	for f, name := range p.Flow.Functions() {
 		var left [2]int
 		for k, options := range [][]frontier.Option{p.Options[f], coarse.Options[f]} {
-			front, err := frontier.Exact(context.Background(), frontier.Problem{Flow: one, Options: [][]frontier.Option{options}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			front := must.Get(frontier.Exact(context.Background(), frontier.Problem{Flow: one, Options: [][]frontier.Option{options}}))(t)
 			left[k] = len(front)
 		}
 		if left[1] > 12 || left[1] < 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/frontier"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The best configuration within a bound is the one on the exact front, for graphs of all shapes, at every bound.
@@ -18,10 +19,7 @@ func TestSingleIsOnTheFront(t *testing.T) {
 	asked := 0
 	for seed := range uint64(60) {
 		p := generated(t, seed, 3000)
-		exact, err := frontier.Exact(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exact := must.Get(frontier.Exact(ctx, p))(t)
 		stride := max(1, len(exact)/7)
 		for i := 0; i < len(exact); i += stride {
 			want := exact[i]
@@ -101,10 +99,7 @@ func TestSingleCrossing(t *testing.T) {
 // crossing returns a generated graph whose edges cross, 16 options a function.
 func crossing(t testing.TB, functions int, seed uint64) frontier.Problem {
 	t.Helper()
-	g, err := workflow.Generate(workflow.GenerateConfig{Functions: functions, Seed: seed, Shape: workflow.Crossing})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(workflow.Generate(workflow.GenerateConfig{Functions: functions, Seed: seed, Shape: workflow.Crossing}))(t)
 	return sized(t, g, 16, seed)
 }
 
@@ -116,18 +111,13 @@ func BenchmarkCheapest(b *testing.B) {
 			for b.Loop() {
 				for seed := range uint64(12) {
 					p := crossing(b, functions, seed)
-					fast, err := frontier.Fastest(context.Background(), p, math.Inf(1))
-					if err != nil {
-						b.Fatal(err)
-					}
+					fast := must.Get(frontier.Fastest(context.Background(), p, math.Inf(1)))(b)
 					for _, factor := range []float64{1.2, 1.5, 2} {
 						begin := b.Elapsed()
 						ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 						a, err := frontier.Cheapest(ctx, p, factor*fast.Seconds)
 						stop()
-						if err != nil {
-							b.Fatal(err)
-						}
+						must.Do(b, err)
 						if all++; a.Exact {
 							proven++
 						}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -59,10 +60,7 @@ func TestFitLaw(t *testing.T) {
 		}
 	}
 	for name, settings := range map[string][]Setting{"held": inside, "means": means} {
-		f, err := FitLaw(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(FitLaw(settings))(t)
 		// Only the setting of one request on 2000 mC tells Parallel: where it is left out its time is missed by a third.
 		near(t, name+": work", f.Law.Work, truth.Work, 0.002)
 		near(t, name+": parallel", f.Law.Parallel, truth.Parallel, 0.002)
@@ -89,10 +87,7 @@ func TestFitLawUntold(t *testing.T) {
 		{"always four", grid(truth, cpus[:4], []float64{4}), "parallel crowding cv"},
 		{"more CPU changes nothing", grid(Law{Work: 0.1, Parallel: 0.05}, cpus, alone), "parallel overhead crowding cv"},
 	} {
-		f, err := FitLaw(c.settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(FitLaw(c.settings))(t)
 		if got := untold(f); got != c.want {
 			t.Errorf("%s: cannot tell %q, want %q", c.name, got, c.want)
 		}
@@ -132,23 +127,18 @@ func (*served) Fired(*sim.Sim, sim.Timer) {}
 func window(t *testing.T, l Law, cpu float64, instances int32, limit int, rate, seconds float64,
 	seed uint64) (mean, count float64) {
 	t.Helper()
-	s, err := sim.New(sim.Config{SketchBits: sim.NoSketch, Functions: []sim.Function{{
+	s := must.Get(sim.New(sim.Config{SketchBits: sim.NoSketch, Functions: []sim.Function{{
 		Name: "f", Demand: sim.Law{Kind: sim.Lognormal, Mean: l.Work, CV: l.CV}, Warm: true, Dispatch: sim.Random,
 		Sizing: sim.Sizing{CPU: int32(cpu), Memory: 512, Concurrency: int32(limit), Speed: l.Speed(cpu), Min: instances,
 			Max: instances, Contention: sim.Contention{Cores: l.Together(cpu), Alpha: l.Slowing(cpu)}},
-	}}}, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}, seed))(t)
 	draw := rng.NewStream(seed, "arrivals")
 	at := 0.0
 	for id := uint64(0); ; id++ {
 		if at -= math.Log(1-draw.Float64()) / rate; at > seconds {
 			break
 		}
-		if err := s.Submit(sim.Request{ID: id, At: sim.Seconds(at)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Submit(sim.Request{ID: id, At: sim.Seconds(at)}))
 	}
 	var got served
 	s.Run(&got, sim.Seconds(seconds+1000))
@@ -204,10 +194,7 @@ func TestExampleWindows(t *testing.T) {
 					Limit: limit, Seconds: ms / 1000, Rows: 1})
 			}
 		}
-		got, err := FitLaw(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(FitLaw(settings))(t)
 		t.Logf("%s: %+v errs by %.3f, left out %.3f", h.name, got.Law, got.Error, got.LeftOut)
 		near(t, h.name+": work over parallel", got.Law.Work/got.Law.Parallel, h.law.Work/h.law.Parallel, 0.05)
 		near(t, h.name+": work", got.Law.Work, h.law.Work, 0.3)
@@ -220,9 +207,7 @@ func TestExampleWindows(t *testing.T) {
 	}
 	file := filepath.Join("..", "..", "examples", "own", "windows.csv")
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(b.String()), 0o644))
 	}
 	kept, err := os.ReadFile(file)
 	if err != nil || string(kept) != b.String() {

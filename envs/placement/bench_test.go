@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -20,16 +21,11 @@ func BenchmarkStep(b *testing.B) {
 			benchmarkSteps(b, c, func(*Env, *envs.Observation) {})
 		})
 		b.Run(fmt.Sprintf("load=%g/by cluster", load), func(b *testing.B) {
-			o, err := NewObserver(c, workload.Default())
-			if err != nil {
-				b.Fatal(err)
-			}
+			o := must.Get(NewObserver(c, workload.Default()))(b)
 			var known Cluster
 			benchmarkSteps(b, c, func(e *Env, obs *envs.Observation) {
 				e.Cluster(&known)
-				if err := o.Observe(&known, obs); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, o.Observe(&known, obs))
 			})
 		})
 	}
@@ -37,14 +33,9 @@ func BenchmarkStep(b *testing.B) {
 
 // benchmarkSteps calls after at the end of each step.
 func benchmarkSteps(b *testing.B, c Config, after func(*Env, *envs.Observation)) {
-	e, err := New(c, workload.Default())
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default()))(b)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	if err := e.Reset(0, nil, obs); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, e.Reset(0, nil, obs))
 	seed := uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -59,15 +50,11 @@ func benchmarkSteps(b *testing.B, c Config, after func(*Env, *envs.Observation))
 			}
 		}
 		act.Kinds[0][0], act.Kinds[0][1], act.Kinds[0][2] = float32(which), 0, float32(node)
-		if err := e.Step(act, obs, out); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Step(act, obs, out))
 		after(e, obs)
 		if out.Terminated || out.Truncated {
 			seed++
-			if err := e.Reset(seed, nil, obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, e.Reset(seed, nil, obs))
 		}
 	}
 }
@@ -91,9 +78,7 @@ func BenchmarkMaskAfter(b *testing.B) {
 				node++
 			}
 		}
-		if err := w.do(which, 0, node); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, w.do(which, 0, node))
 	}
 	o := &w.obs.Kinds[0]
 	masks := [][]bool{make([]bool, w.e.layout.Wait()+1), make([]bool, len(c.Amounts)), make([]bool, len(w.e.nodes))}
@@ -106,9 +91,7 @@ func BenchmarkMaskAfter(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := w.e.layout.MaskAfter(o, 0, partial[:i], masks[i]); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, w.e.layout.MaskAfter(o, 0, partial[:i], masks[i]))
 			}
 		})
 	}
@@ -121,36 +104,19 @@ func BenchmarkCopy(b *testing.B) {
 		b.Run(fmt.Sprintf("load=%g", load), func(b *testing.B) {
 			c := Default()
 			c.Load = load
-			e, err := New(c, workload.Default())
-			if err != nil {
-				b.Fatal(err)
-			}
-			other, err := e.System().Environment()
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(New(c, workload.Default()))(b)
+			other := must.Get(e.System().Environment())(b)
 			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-			if err := e.Reset(0, nil, obs); err != nil {
-				b.Fatal(err)
-			}
-			sampler, err := envs.NewActionSampler(e.Spec())
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, e.Reset(0, nil, obs))
+			sampler := must.Get(envs.NewActionSampler(e.Spec()))(b)
 			stream := rng.NewStream(0, "actions")
 			for e.now < 20_000_000 {
-				if err := sampler.Sample(stream, obs, act); err != nil {
-					b.Fatal(err)
-				}
-				if err := e.Step(act, obs, out); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, sampler.Sample(stream, obs, act))
+				must.Do(b, e.Step(act, obs, out))
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := other.CopyFrom(e); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, other.CopyFrom(e))
 			}
 		})
 	}
@@ -161,23 +127,16 @@ func BenchmarkCopy(b *testing.B) {
 func BenchmarkObserver(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := NewObserver(Default(), workload.Default()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(NewObserver(Default(), workload.Default()))(b)
 		}
 	})
 	b.Run("observe", func(b *testing.B) {
 		o, text := crowd(b)
-		c, err := ParseCluster(text)
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := must.Get(ParseCluster(text))(b)
 		obs := envs.NewObservation(o.Spec())
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := o.Observe(c, obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, o.Observe(c, obs))
 		}
 		b.ReportMetric(float64(len(c.Waiting)+len(c.Running)), "invocations")
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // world is a world of nodes that a test steps by hand.
@@ -18,10 +19,7 @@ type world struct {
 
 func newWorld(t testing.TB, c Config) *world {
 	t.Helper()
-	e, err := New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default()))(t)
 	w := &world{t, e, envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())}
 	w.reset(1)
 	return w
@@ -102,10 +100,7 @@ func twoNodes(t testing.TB, requests int, steps ...Step) Config {
 	c.Priorities = []Priority{{Share: 1, Weight: 2, Factor: 1, Grace: 0.3}}
 	c.Weights = Weights{Latency: 1}
 	c.Seconds = float64(requests) + 0.5
-	s, err := NewSystem(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSystem(c, workload.Default()))(t)
 	c.Load = 1 / s.Rate(1)
 	return c
 }

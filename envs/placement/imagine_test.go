@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // What is imagined to arrive is something else for every seed, and as much as what will.
@@ -15,14 +16,8 @@ func TestImagine(t *testing.T) {
 	for _, kind := range []string{Steady, Poisson, Bursty, Periodic, Mixed} {
 		c := Default()
 		c.Workload, c.Seconds, c.Load, c.LoadTo = kind, 30, 0.5, 1
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
-		copied, err := e.System().Environment()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
+		copied := must.Get(e.System().Environment())(t)
 		obs := envs.NewObservation(e.Spec())
 		later := func(a *arrivals) (times []int64) {
 			for ; a.next != noEvent; a.advance(false) {
@@ -32,18 +27,14 @@ func TestImagine(t *testing.T) {
 		}
 		var real, imagined []float64
 		for seed := range uint64(seeds) {
-			if err := e.Reset(seed, envs.Options{"load": 0.7}, obs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Reset(seed, envs.Options{"load": 0.7}, obs))
 			for e.arrivals.next < from {
 				e.arrivals.advance(false)
 			}
 			e.now = from // as if all of that had been served
 			var futures [][]int64
 			for _, k := range []uint64{seed, seed, seed + 1} {
-				if err := copied.CopyFrom(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, copied.CopyFrom(e))
 				copied.Imagine(1e6 + k)
 				futures = append(futures, later(&copied.arrivals))
 			}

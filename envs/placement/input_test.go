@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Whatever is wrong in a configuration is named, with where it is and what would be right.
@@ -149,9 +150,7 @@ func TestTPCHErrors(t *testing.T) {
 			`dags[0].stages[0].first_wave_ms["2"] is -1 ms`},
 	} {
 		path := filepath.Join(t.TempDir(), "jobs.json")
-		if err := os.WriteFile(path, []byte(x.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(x.file), 0o600))
 		c := Default()
 		c.Workload, c.TPCH.Path = TPCH, path
 		_, err := New(c, workload.Default())
@@ -171,15 +170,10 @@ func TestTPCHErrors(t *testing.T) {
 func TestTPCHWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobs.json")
 	stage := `{"tasks":4,"fresh_ms":{"2":900},"first_wave_ms":{"2":100,"9":300},"rest_wave_ms":{"2":10}}`
-	if err := os.WriteFile(path, []byte(`{"dags":[{"query":7,"size":"2g","edges":[[0,1],[1,2]],"stages":[`+stage+`,`+stage+`,`+stage+`]}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(`{"dags":[{"query":7,"size":"2g","edges":[[0,1],[1,2]],"stages":[`+stage+`,`+stage+`,`+stage+`]}]}`), 0o600))
 	c := Default()
 	c.Workload, c.TPCH.Path, c.TPCH.Executors, c.TPCH.Scale = TPCH, path, 2, 10
-	s, err := NewSystem(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSystem(c, workload.Default()))(t)
 	tpl := s.workflows[0]
 	if tpl.name != "query-7-2g" || !near(tpl.ideal, 6.6) {
 		t.Errorf("%s takes %g s, want 3·(200 + 20) ms · 10", tpl.name, tpl.ideal)
@@ -197,14 +191,8 @@ func TestForeignStates(t *testing.T) {
 	w, other := newWorld(t, c), newWorld(t, twoNodes(t, 3, Step{Name: "a", Function: "f", Work: 3}))
 	w.wait()
 	w.start(0, 1, 0)
-	b, err := w.e.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := other.e.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(w.e.AppendBinary(nil))(t)
+	before := must.Get(other.e.AppendBinary(nil))(t)
 	if err := other.e.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), "another system") {
 		t.Errorf("another system's state gives %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -170,26 +171,16 @@ func TestInvariants(t *testing.T) {
 		f.change(&c)
 		c.Seconds = 8
 		c.Weights = Weights{Latency: 1}
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
 		w := &world{t, e, envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())}
-		sampler, err := envs.NewActionSampler(e.Spec())
-		if err != nil {
-			t.Fatal(err)
-		}
+		sampler := must.Get(envs.NewActionSampler(e.Spec()))(t)
 		for seed := range uint64(3) {
 			w.reset(seed)
 			stream, sum, total := rng.NewStream(seed, "actions"), 0.0, 0.0
 			var slowdowns []float64
 			for k := 0; !w.out.Terminated && !w.out.Truncated || k == 0; k++ {
-				if err := sampler.Sample(stream, w.obs, w.act); err != nil {
-					t.Fatal(err)
-				}
-				if err := e.Step(w.act, w.obs, w.out); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, sampler.Sample(stream, w.obs, w.act))
+				must.Do(t, e.Step(w.act, w.obs, w.out))
 				steps++
 				sum += float64(w.out.Rewards[0][0])
 				slowdowns = e.AppendSamples(0, slowdowns[:0])

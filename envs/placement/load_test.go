@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -31,10 +32,7 @@ func (e *Env) offered(seed uint64, load float64) (measured float64, requests int
 func TestOfferedLoad(t *testing.T) {
 	holds, worst := true, 0.0
 	measure := func(name string, c Config, load float64) {
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
 		const n = 1500
 		sum, squares := 0.0, 0.0
 		for seed := range uint64(n) {
@@ -73,10 +71,7 @@ func TestOfferedLoad(t *testing.T) {
 func TestTPCHLoad(t *testing.T) {
 	c := Default()
 	c.Workload, c.TPCH.Path = TPCH, filepath.Join(realdata.Dir(t), "dags", "tpch_dags_summary.json")
-	e, err := New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default()))(t)
 	if n := len(e.s.workflows); n != 22 {
 		t.Errorf("%d jobs with 2 GB of data, want TPC-H's 22 queries", n)
 	}
@@ -97,10 +92,7 @@ func TestTPCHLoad(t *testing.T) {
 func TestLoadsAreNested(t *testing.T) {
 	c := Default()
 	c.Workload, c.LoadTo = Bursty, 1.9
-	e, err := New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default()))(t)
 	of := func(load float64) map[uint64]int64 {
 		at := map[uint64]int64{}
 		for e.arrivals.begin(5, load); e.arrivals.next != noEvent; e.arrivals.advance(false) {
@@ -135,10 +127,7 @@ func TestWorkloadShapes(t *testing.T) {
 	count := func(name string) (mean, spread float64) {
 		c := Default()
 		c.Workload, c.Load, c.Seconds = name, 1, 60
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
 		sum, squares, n := 0.0, 0.0, 0.0
 		for seed := range uint64(100) {
 			bins := make([]float64, 60)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -27,10 +28,7 @@ var clusters = map[string]func(*Config){
 // jsonOf writes a value as JSON.
 func jsonOf(t testing.TB, v any) []byte {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(v))(t)
 	return b
 }
 
@@ -73,22 +71,13 @@ func watch(t testing.TB, e *Env, seed uint64, steps int, f func(obs *envs.Observ
 	t.Helper()
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-	if err := e.Reset(seed, nil, obs); err != nil {
-		t.Fatal(err)
-	}
-	sampler, err := envs.NewActionSampler(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, obs))
+	sampler := must.Get(envs.NewActionSampler(s))(t)
 	r := rng.NewStream(seed, "actions")
 	for range steps {
-		if err := sampler.Sample(r, obs, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, sampler.Sample(r, obs, act))
 		f(obs, act)
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		if out.Terminated || out.Truncated {
 			return
 		}
@@ -101,14 +90,8 @@ func TestObserver(t *testing.T) {
 	for name, change := range clusters {
 		c := Default()
 		change(&c)
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := OpenObserver(jsonOf(t, c), jsonOf(t, workload.Default()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
+		o := must.Get(OpenObserver(jsonOf(t, c), jsonOf(t, workload.Default())))(t)
 		a, b := *e.Spec(), *o.Spec()
 		a.Kinds, b.Kinds = slices.Clone(a.Kinds), slices.Clone(b.Kinds)
 		if a.Kinds[0].MaskAfter, b.Kinds[0].MaskAfter = nil, nil; !reflect.DeepEqual(a, b) {
@@ -118,20 +101,14 @@ func TestObserver(t *testing.T) {
 		for seed := range uint64(2) {
 			watch(t, e, seed, 200, func(obs *envs.Observation, act *envs.Action) {
 				e.Cluster(sent)
-				read, err := ParseCluster(jsonOf(t, sent))
-				if err != nil {
-					t.Fatal(err)
-				}
+				read := must.Get(ParseCluster(jsonOf(t, sent)))(t)
 				if err := o.Observe(read, seen); err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
 				if what := unequal(obs, seen); what != "" {
 					t.Fatalf("%s, seed %d, %g s: %s differs", name, seed, read.Now, what)
 				}
-				start, err := o.Start(read, seen, act)
-				if err != nil {
-					t.Fatal(err)
-				}
+				start := must.Get(o.Start(read, seen, act))(t)
 				k := act.Kinds[0]
 				if start.Wait != (int(k[0]) == e.layout.Wait()) {
 					t.Fatalf("%v is %+v", k, start)
@@ -160,14 +137,8 @@ func crowd(t testing.TB) (*Observer, []byte) {
 	c := Default()
 	clusters["long"](&c)
 	c.Workload, c.Load = Poisson, 1.9
-	e, err := New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := NewObserver(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default()))(t)
+	o := must.Get(NewObserver(c, workload.Default()))(t)
 	var text []byte
 	watch(t, e, 3, 500, func(*envs.Observation, *envs.Action) {
 		if len(e.window) >= 3 && len(e.active) >= 3 && len(e.idle) > 0 {
@@ -184,15 +155,10 @@ func crowd(t testing.TB) (*Observer, []byte) {
 
 func TestObserveAllocates(t *testing.T) {
 	o, text := crowd(t)
-	c, err := ParseCluster(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(ParseCluster(text))(t)
 	seen := envs.NewObservation(o.Spec())
 	if n := testing.AllocsPerRun(100, func() {
-		if err := o.Observe(c, seen); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.Observe(c, seen))
 	}); n != 0 {
 		t.Errorf("%g allocations, want none", n)
 	}
@@ -201,14 +167,9 @@ func TestObserveAllocates(t *testing.T) {
 // What is held by others is not free, and output that lies on no node is near none.
 func TestOthers(t *testing.T) {
 	o, text := crowd(t)
-	c, err := ParseCluster(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(ParseCluster(text))(t)
 	seen, l := envs.NewObservation(o.Spec()), o.Layout()
-	if err := o.Observe(c, seen); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.Observe(c, seen))
 	node := slices.IndexFunc(c.Nodes, func(NodeMeters) bool {
 		return l.Free(l.Node(seen.Kinds[0].Graphs[0], 0), CPU) > 0
 	})
@@ -219,9 +180,7 @@ func TestOthers(t *testing.T) {
 			c.Requests[r].Done[d].Node = -1
 		}
 	}
-	if err := o.Observe(c, seen); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.Observe(c, seen))
 	g := seen.Kinds[0].Graphs[0]
 	if after := l.Free(l.Node(g, node), CPU); math.Abs(float64(before-after)-100/l.Largest[CPU]) > 1e-6 {
 		t.Errorf("free CPU is %g, was %g before others took 100 millicores", after, before)
@@ -242,53 +201,29 @@ func TestFlat(t *testing.T) {
 		c.Nodes[i].Count = 2
 	}
 	c.Classes = c.Classes[:1]
-	e, err := New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	flat, err := envs.NewFlatten(e, "test/Flat-v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := NewObserver(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := envs.NewFlattener(o.Spec(), "test/Flat-v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default()))(t)
+	flat := must.Get(envs.NewFlatten(e, "test/Flat-v1"))(t)
+	o := must.Get(NewObserver(c, workload.Default()))(t)
+	f := must.Get(envs.NewFlattener(o.Spec(), "test/Flat-v1"))(t)
 	if !reflect.DeepEqual(flat.Spec(), f.Spec()) {
 		t.Error("the flattener's spec is another")
 	}
 	obs, act, out := envs.NewObservation(flat.Spec()), envs.NewAction(flat.Spec()), envs.NewOutcome(flat.Spec())
 	graph, seen, three := envs.NewObservation(o.Spec()), envs.NewObservation(f.Spec()), envs.NewAction(o.Spec())
-	if err := flat.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flat.Reset(1, nil, obs))
 	r, cluster := rng.NewStream(1, "actions"), &Cluster{}
 	for range 200 {
 		e.Cluster(cluster)
-		if err := o.Observe(cluster, graph); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Observe(graph, seen); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.Observe(cluster, graph))
+		must.Do(t, f.Observe(graph, seen))
 		x, y := &obs.Kinds[0], &seen.Kinds[0]
 		if !slices.Equal(x.Values, y.Values) || !slices.Equal(x.Mask, y.Mask) || !slices.Equal(x.Active, y.Active) {
 			t.Fatal("the vectors differ")
 		}
 		flat.Spec().Kinds[0].Action.Sample(r, x.Mask, act.Kinds[0])
-		if err := f.Choices(act, three); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.Start(cluster, graph, three); err != nil {
-			t.Fatal(err)
-		}
-		if err := flat.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Choices(act, three))
+		must.Get(o.Start(cluster, graph, three))(t)
+		must.Do(t, flat.Step(act, obs, out))
 		if out.Terminated || out.Truncated {
 			return
 		}
@@ -328,10 +263,7 @@ func TestClusterErrors(t *testing.T) {
 		"warm[0].function is -1":              func(c *Cluster) { c.Warm[0].Function = -1 },
 		"takes":                               func(c *Cluster) { c.Warm[0].Instances = 1 << 19 },
 	} {
-		c, err := ParseCluster(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(ParseCluster(text))(t)
 		change(c)
 		if err := o.Observe(c, seen); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A mean in requests a second, and factor auto, become the load of the trace's functions.
@@ -15,13 +16,9 @@ func TestMeanAndAuto(t *testing.T) {
 	w := workload.Default()
 	w.Mean = 3
 	e, err := New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	serves, err := e.Serves()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if l := e.Workload(); math.Abs(l.Mean-3) > 1e-9 || math.Abs(l.Value-3/serves) > 1e-9 || l.Key != "env.load" || l.Slack != 20 {
 		t.Errorf("3 requests/s of %v served are %+v", serves, l)
 	}
@@ -48,10 +45,7 @@ func TestMeanAndAuto(t *testing.T) {
 func TestDrawnLoad(t *testing.T) {
 	c := Default()
 	c.Load, c.LoadTo = 0.1, 1.9
-	e, err := New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default()))(t)
 	serves, _ := e.Serves()
 	if l := e.Workload(); math.Abs(l.Mean-serves) > 1e-9 || math.Abs(l.Least-0.1*serves) > 1e-9 || math.Abs(l.Most-1.9*serves) > 1e-9 {
 		t.Errorf("the load is %+v of %v served", l, serves)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -100,27 +101,15 @@ func TestScale(t *testing.T) {
 	for _, f := range forms {
 		c := Default()
 		f.change(&c)
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
 		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-		s, err := envs.NewActionSampler(e.Spec())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Reset(7, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(envs.NewActionSampler(e.Spec()))(t)
+		must.Do(t, e.Reset(7, nil, obs))
 		stream := rng.NewStream(7, "actions")
 		nodes, edges := e.layout.Features()
 		for !out.Terminated && !out.Truncated {
-			if err := s.Sample(stream, obs, act); err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Sample(stream, obs, act))
+			must.Do(t, e.Step(act, obs, out))
 			check := func(kind string, names []string, width, n int, features []float32) {
 				for i, x := range features[:n*width] {
 					name := names[i%width]
@@ -146,10 +135,7 @@ func TestScale(t *testing.T) {
 
 // The defaults have room for 64 waiting invocations and 16 nodes, three kinds of nodes and four of edges.
 func TestSizes(t *testing.T) {
-	e, err := New(Default(), workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(Default(), workload.Default()))(t)
 	k := &e.Spec().Kinds[0]
 	g := k.Observation.(envs.Graph)
 	if len(g.Nodes) != 3 || len(g.Edges) != 4 || e.layout.Window < 64 || g.Nodes[ResourceNodes].Capacity < 16 {

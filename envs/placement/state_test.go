@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -18,38 +19,22 @@ func TestStateIsWhole(t *testing.T) {
 		c := Default()
 		f.change(&c)
 		c.Seconds = 8
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
-		loaded, err := e.System().Environment()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
+		loaded := must.Get(e.System().Environment())(t)
 		w := &world{t, e, envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())}
-		sampler, err := envs.NewActionSampler(e.Spec())
-		if err != nil {
-			t.Fatal(err)
-		}
+		sampler := must.Get(envs.NewActionSampler(e.Spec()))(t)
 		w.reset(3)
 		stream := rng.NewStream(3, "actions")
 		for k := 0; !w.out.Terminated && !w.out.Truncated; k++ {
-			if err := sampler.Sample(stream, w.obs, w.act); err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Step(w.act, w.obs, w.out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, sampler.Sample(stream, w.obs, w.act))
+			must.Do(t, e.Step(w.act, w.obs, w.out))
 			if k%11 > 0 {
 				continue
 			}
 			if k%22 > 0 {
 				e.Imagine(uint64(k))
 			}
-			b, err := e.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(e.AppendBinary(nil))(t)
 			if err := loaded.UnmarshalBinary(b); err != nil {
 				t.Fatalf("%s, step %d: %v", f.name, k, err)
 			}
@@ -116,10 +101,7 @@ func TestImpossibleStates(t *testing.T) {
 	w.wait() // a of the second comes
 	w.start(0, 1, 1)
 	w.wait() // a of the third
-	good, err := w.e.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(w.e.AppendBinary(nil))(t)
 	if len(w.e.active) == 0 || len(w.e.idle) == 0 || len(w.e.window) != 1 || len(w.e.backlog) == w.e.head ||
 		w.e.invocations[1].node < 0 {
 		t.Fatalf("%d run, %d idle, %d and %d wait; want some of each", len(w.e.active), len(w.e.idle), len(w.e.window),
@@ -157,14 +139,9 @@ func TestImpossibleStates(t *testing.T) {
 		{func(e *Env) { e.idle[0].expires = 0 }, "expires at 0 µs"},
 		{func(e *Env) { e.idle = append(e.idle, slices.Repeat(e.idle[:1], 9)...) }, "of memory left"},
 	} {
-		if err := bad.e.CopyFrom(w.e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, bad.e.CopyFrom(w.e))
 		x.change(bad.e)
-		b, err := bad.e.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(bad.e.AppendBinary(nil))(t)
 		if err := w.e.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want an error with %q", err, x.want)
 		}
@@ -190,10 +167,7 @@ func TestNoInvocationBeyondTheWorkflow(t *testing.T) {
 	}
 	e.invocations[1] = e.invocations[0]
 	e.active = append(e.active, 1)
-	b, err := e.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(e.AppendBinary(nil))(t)
 	if err := newWorld(t, c).e.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), "invocation 1 does not run") {
 		t.Errorf("%v, want invocation 1 refused", err)
 	}

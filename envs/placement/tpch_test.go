@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // tpchSeeds are files of jobs from which fuzzing begins: a chain, a diamond, stages with one sort of duration only,
@@ -34,9 +35,7 @@ func FuzzTPCH(f *testing.F) {
 	c := Default()
 	c.Workload, c.TPCH.Path, c.TPCH.Sizes, c.Seconds = TPCH, filepath.Join(f.TempDir(), "jobs.json"), nil, 5
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := os.WriteFile(c.TPCH.Path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(c.TPCH.Path, b, 0o600))
 		defer os.Remove(c.TPCH.Path) // some file systems wait for the disk where a file is overwritten, none where it is new
 		s, err := NewSystem(c, workload.Default())
 		again, twice := NewSystem(c, workload.Default())
@@ -49,19 +48,12 @@ func FuzzTPCH(f *testing.F) {
 		if twice != nil || again.fingerprint != s.fingerprint {
 			t.Fatalf("the same file makes another system, or none: %v", twice)
 		}
-		e, err := s.Environment()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(s.Environment())(t)
 		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-		if err := e.Reset(1, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(1, nil, obs))
 		for range 20 {
 			act.Kinds[0][0] = float32(e.layout.Wait())
-			if err := e.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Step(act, obs, out))
 			if out.Terminated || out.Truncated {
 				return
 			}

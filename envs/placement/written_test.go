@@ -7,24 +7,20 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // An observer that is opened with the written configuration, and no file, sees what the environment sees whose functions
 // come from one, bit for bit.
 func TestWrittenNeedsNoFile(t *testing.T) {
 	jobs := filepath.Join(t.TempDir(), "jobs.json")
-	if err := os.WriteFile(jobs, []byte(tpchSeeds[1]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(jobs, []byte(tpchSeeds[1]), 0o600))
 	c := Default()
 	c.Workload, c.TPCH.Path, c.TPCH.Sizes, c.TPCH.Scale, c.Load = TPCH, jobs, nil, 1e-5, 1.2
 	trace := Default()
 	trace.Workload, trace.Load = Azure, 0.8
 	for name, c := range map[string]Config{TPCH: c, Azure: trace} {
-		e, err := New(c, workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, workload.Default()))(t)
 		w := workload.Default()
 		w.Path = "elsewhere"
 		o, err := OpenObserver(jsonOf(t, e.Portable()), jsonOf(t, w))
@@ -47,10 +43,7 @@ func TestWrittenNeedsNoFile(t *testing.T) {
 		if busy < 100 {
 			t.Errorf("%s: something runs in %d steps, want 100", name, busy)
 		}
-		again, err := New(e.s.Written(), workload.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(New(e.s.Written(), workload.Default()))(t)
 		if a, b := string(jsonOf(t, again.Portable())), string(jsonOf(t, e.Portable())); a != b {
 			t.Errorf("%s: written again:\n%s\nwant\n%s", name, a, b)
 		}

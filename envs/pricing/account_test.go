@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // hand is a world small enough to be worked out by hand: three vGPUs, a window of four slots, two tiers with a function
@@ -32,14 +33,9 @@ func newHand(t *testing.T, change func(*Config)) *hand {
 	if change != nil {
 		change(&c)
 	}
-	e, err := NewSlots(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewSlots(c, workload.Default(), nil))(t)
 	h := &hand{e, t, envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)}
-	if err := e.Reset(1, nil, h.obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, h.obs))
 	e.rates[0], e.rates[1] = 2, 1
 	return h
 }

@@ -6,22 +6,17 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // runEpisode runs an episode of the pricing environment with prices and baselines as configured.
 func runEpisode(tb testing.TB, e *Pricing, seed uint64, obs *envs.Observation, act *envs.Action, out *envs.Outcome) {
 	tb.Helper()
-	if err := e.Reset(seed, nil, obs); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, e.Reset(seed, nil, obs))
 	static := NewStatic(e.Config())
 	for out.Truncated = false; !out.Truncated; {
-		if err := static.Act(obs, act, true); err != nil {
-			tb.Fatal(err)
-		}
-		if err := e.Step(act, obs, out); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, static.Act(obs, act, true))
+		must.Do(tb, e.Step(act, obs, out))
 	}
 }
 
@@ -34,10 +29,7 @@ func BenchmarkRun(b *testing.B) {
 			for i := range c.Baselines {
 				c.Baselines[i] *= n / 64
 			}
-			e, err := New(c, workload.Default(), nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(New(c, workload.Default(), nil))(b)
 			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 			runEpisode(b, e, 1, obs, act, out)
 			b.ReportAllocs()
@@ -55,10 +47,7 @@ func BenchmarkIdle(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			c := Default()
 			c.VGPUs, c.Demand.Mean = n, 45
-			e, err := New(c, workload.Default(), nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(New(c, workload.Default(), nil))(b)
 			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 			runEpisode(b, e, 1, obs, act, out)
 			b.ReportAllocs()
@@ -71,42 +60,27 @@ func BenchmarkIdle(b *testing.B) {
 
 // BenchmarkSlot is one slot of the scheduling environment under a policy that does nothing.
 func BenchmarkSlot(b *testing.B) {
-	e, err := NewSlots(Default(), workload.Default(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(NewSlots(Default(), workload.Default(), nil))(b)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 	b.ReportAllocs()
 	out.Truncated = true
 	for b.Loop() {
 		if out.Truncated {
-			if err := e.Reset(1, nil, obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, e.Reset(1, nil, obs))
 			out.Truncated = false
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Step(act, obs, out))
 	}
 }
 
 func BenchmarkCopyFrom(b *testing.B) {
-	e, err := New(Default(), workload.Default(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(New(Default(), workload.Default(), nil))(b)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 	runEpisode(b, e, 1, obs, act, out)
-	o, err := New(Default(), workload.Default(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	o := must.Get(New(Default(), workload.Default(), nil))(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := o.CopyFrom(e); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, o.CopyFrom(e))
 	}
 }
 
@@ -114,10 +88,7 @@ func BenchmarkCopyFrom(b *testing.B) {
 func BenchmarkMoves(b *testing.B) {
 	c := Default()
 	c.Acts = ActsMoves
-	e, err := NewSlots(c, workload.Default(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(NewSlots(c, workload.Default(), nil))(b)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 	for f := range act.Kinds[0] {
 		act.Kinds[0][f] = MostOff
@@ -126,14 +97,10 @@ func BenchmarkMoves(b *testing.B) {
 	out.Truncated = true
 	for b.Loop() {
 		if out.Truncated {
-			if err := e.Reset(1, nil, obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, e.Reset(1, nil, obs))
 			out.Truncated = false
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Step(act, obs, out))
 	}
 }
 
@@ -142,22 +109,15 @@ func BenchmarkMoves(b *testing.B) {
 func BenchmarkObserver(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := NewObserver(Default()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(NewObserver(Default()))(b)
 		}
 	})
 	b.Run("observe", func(b *testing.B) {
-		o, err := NewObserver(Default())
-		if err != nil {
-			b.Fatal(err)
-		}
+		o := must.Get(NewObserver(Default()))(b)
 		m, obs := &Meters{Tiers: make([]TierMeters, 3)}, envs.NewObservation(o.Spec())
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := o.Observe(m, obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, o.Observe(m, obs))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Bad input is an error that names the field and says what would be right.
@@ -87,14 +88,9 @@ func TestErrors(t *testing.T) {
 // So is an action: a negative price, one above the highest, a baseline that is no whole number or more than there are
 // vGPUs. Baselines that only together are more are projected, as the paper does.
 func TestActionErrors(t *testing.T) {
-	e, err := New(Default(), workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(Default(), workload.Default(), nil))(t)
 	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
 	for want, row := range map[string][]float32{
 		"price 2: ":    {1, -0.5, 1, 5, 8, 10},
 		"price 3: ":    {1, 1, 5.5, 5, 8, 10},
@@ -120,22 +116,15 @@ func gappy(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	text := "HashOwner,HashApp,HashFunction,Trigger,1,2,3,4\no,a,f,http,3,1,0,2\n"
-	if err := os.WriteFile(filepath.Join(dir, "invocations_per_function_md.anon.d01.csv"), []byte(text),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "invocations_per_function_md.anon.d01.csv"), []byte(text),
+		0o644))
 	return dir
 }
 
 // A day of Azure's trace is 24 windows; its mean is the configured load, and it comes round.
 func TestDayIsTwentyFourWindows(t *testing.T) {
-	w, err := newWorld(Default(), workload.Default(), ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.begin(1, envs.Options{"start": 23}); err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(newWorld(Default(), workload.Default(), ID))(t)
+	must.Do(t, w.begin(1, envs.Options{"start": 23}))
 	var sum float64
 	for i := range 24 {
 		sum += w.potential(i)
@@ -156,42 +145,21 @@ func TestDayIsTwentyFourWindows(t *testing.T) {
 func TestFacesAgree(t *testing.T) {
 	c := Default()
 	c.Windows = 4
-	p, err := New(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewSlots(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	arms, err := NewARMS(c.ARMS, &c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(c, workload.Default(), nil))(t)
+	s := must.Get(NewSlots(c, workload.Default(), nil))(t)
+	arms := must.Get(NewARMS(c.ARMS, &c))(t)
 	po, pa, pr := envs.NewObservation(p.spec), envs.NewAction(p.spec), envs.NewOutcome(p.spec)
 	so, sa, sr := envs.NewObservation(s.spec), envs.NewAction(s.spec), envs.NewOutcome(s.spec)
-	if err := p.Reset(5, nil, po); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset(5, nil, so); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Reset(5, nil, po))
+	must.Do(t, s.Reset(5, nil, so))
 	static := NewStatic(&c)
 	for window := range c.Windows {
-		if err := static.Act(po, pa, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Step(pa, po, pr); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, static.Act(po, pa, true))
+		must.Do(t, p.Step(pa, po, pr))
 		var sum float64
 		for range c.Slots {
-			if err := arms.Act(so, sa, true); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Step(sa, so, sr); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, arms.Act(so, sa, true))
+			must.Do(t, s.Step(sa, so, sr))
 			sum += sr.Info[0]
 		}
 		// What slots sum in another order differs by rounding alone; the counts of arrivals and violations are equal.

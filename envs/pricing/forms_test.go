@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -46,17 +47,11 @@ func formConfig(name string) Config {
 func newForm(t testing.TB, name string) (*Pricing, *Slots) {
 	t.Helper()
 	c, load := formConfig(name), forms[name].load
-	s, err := NewSlots(c, load, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSlots(c, load, nil))(t)
 	if c.Acts == ActsMoves {
 		return nil, s
 	}
-	p, err := New(c, load, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(c, load, nil))(t)
 	return p, s
 }
 
@@ -65,9 +60,7 @@ func watch(t testing.TB, e envs.Env, seed uint64, f func(obs *envs.Observation, 
 	t.Helper()
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-	if err := e.Reset(seed, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, obs))
 	f(obs, nil)
 	r := rng.NewStream(seed, "form actions")
 	space := s.Kinds[0].Action
@@ -81,9 +74,7 @@ func watch(t testing.TB, e envs.Env, seed uint64, f func(obs *envs.Observation, 
 				}
 			}
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		f(obs, act)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -27,21 +28,14 @@ func TestConservation(t *testing.T) {
 				5).Draw(t, "service")
 			c.Baselines[m] = 0
 		}
-		e, err := NewSlots(c, workload.Default(), &wanderer{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(NewSlots(c, workload.Default(), &wanderer{}))(t)
 		e.prices.(*wanderer).spec = e.priceSpec
 		obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-		if err := e.Reset(rapid.Uint64().Draw(t, "seed"), nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(rapid.Uint64().Draw(t, "seed"), nil, obs))
 		most := rapid.IntRange(0, 4).Draw(t, "most")
 		s := rng.NewStream(uint64(most), "orders")
 		for !out.Truncated {
-			if err := e.check(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.check())
 			for j := range e.vgpus {
 				v := &e.vgpus[j]
 				if v.state == vgpuIdle && v.role == transient && (v.patient == 1) != e.patientSince(v) {
@@ -51,13 +45,9 @@ func TestConservation(t *testing.T) {
 			for i := range act.Kinds[0] {
 				act.Kinds[0][i] = float32(min(s.IntN(most+1), c.VGPUs))
 			}
-			if err := e.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Step(act, obs, out))
 		}
-		if err := e.check(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.check())
 	})
 }
 
@@ -130,18 +120,11 @@ func TestArrivals(t *testing.T) {
 	c := Default()
 	generated(&c)
 	c.Windows, c.Slots, c.Demand.Amplitude, c.Demand.Noise = 1, 20000, 0, 0
-	e, err := NewSlots(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewSlots(c, workload.Default(), nil))(t)
 	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
 	for !out.Truncated {
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 	}
 	// Bursts correlate a function's arrivals over six slots and spread the mean by about 0.1.
 	if got := e.total[accArrived] / 20000; math.Abs(got-45) > 0.6 {

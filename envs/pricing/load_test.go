@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A mean in requests a second, and factor auto, become the mean load in jobs per slot; what is served takes all vGPUs.
@@ -18,26 +19,17 @@ func TestMeanAndAuto(t *testing.T) {
 		}
 		w := workload.Default()
 		w.Mean = 0.5
-		e, err := New(c, w, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, w, nil))(t)
 		if l := e.Workload(); math.Abs(l.Mean-30) > 1e-9 || l.Value != 30 || l.Unit != "jobs/slot" {
 			t.Errorf("0.5 requests/s are %+v, want 30 jobs in a slot of 60 s", l)
 		}
-		serves, err := e.Serves()
-		if err != nil {
-			t.Fatal(err)
-		}
+		serves := must.Get(e.Serves())(t)
 		// A job takes 1 to 1.19 slots; at the highest prices only a part of the users comes with the outside option.
 		if outside && serves < 2*64 || !outside && !(serves > 64/1.19 && serves < 64) {
 			t.Errorf("64 vGPUs serve %v jobs per slot (users may stay away: %v)", serves, outside)
 		}
 		w.Mean, w.Factor, w.TargetUtilisation = 0, workload.Auto, 0.6
-		a, err := New(c, w, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(New(c, w, nil))(t)
 		if l := a.Workload(); math.Abs(l.Mean/serves-0.6) > 1e-9 {
 			t.Errorf("auto brings the load to %v of %v, want 0.6 of it", l.Mean, serves)
 		}
@@ -53,23 +45,13 @@ func TestUtilisationIsMet(t *testing.T) {
 	c.Windows, c.Demand.Start, c.Pool, c.Load = 24, 0, Fixed, 0
 	w := workload.Default()
 	w.Factor, w.TargetUtilisation = workload.Auto, 0.5
-	e, err := NewSlots(c, w, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewSlots(c, w, nil))(t)
 	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
-	at, err := e.spec.InfoIndex("arrived")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
+	at := must.Get(e.spec.InfoIndex("arrived"))(t)
 	jobs, slots := 0.0, 0
 	for out.Truncated = false; !out.Truncated; slots++ {
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		jobs += out.Info[at]
 	}
 	serves, _ := e.Serves()

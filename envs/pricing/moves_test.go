@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // movesConfig is a world small enough to be crowded.
@@ -25,10 +26,7 @@ func TestOwnRewards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := movesConfig()
 			change(&c)
-			e, err := NewSlots(c, workload.Config{}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(NewSlots(c, workload.Config{}, nil))(t)
 			switched := 0.0
 			play(t, e, sampled(t, e), func(out *envs.Outcome) {
 				sum := 0.0
@@ -55,14 +53,8 @@ func TestMoves(t *testing.T) {
 	for _, acts := range []string{ActsCounts, ActsMoves} {
 		c := movesConfig()
 		c.Acts, c.Windows = acts, 10
-		e, err := NewSlots(c, workload.Config{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		arms, err := NewARMS(c.ARMS, &e.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(NewSlots(c, workload.Config{}, nil))(t)
+		arms := must.Get(NewARMS(c.ARMS, &e.cfg))(t)
 		var p envs.Policy = arms
 		if acts == ActsMoves {
 			p = NewMover(arms, e)
@@ -107,19 +99,11 @@ func (p *randomMoves) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 func play(t *testing.T, e envs.Env, p envs.Policy, seen func(*envs.Outcome)) {
 	t.Helper()
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	if err := e.Reset(3, nil, obs); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Reset(3); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(3, nil, obs))
+	must.Do(t, p.Reset(3))
 	for !out.Truncated {
-		if err := p.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, true))
+		must.Do(t, e.Step(act, obs, out))
 		seen(out)
 	}
 }

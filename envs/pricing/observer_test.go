@@ -9,15 +9,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // jsonOf writes a value as JSON.
 func jsonOf(t testing.TB, v any) []byte {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(v))(t)
 	return b
 }
 
@@ -34,9 +32,7 @@ func TestObserver(t *testing.T) {
 		c := formConfig(name)
 		p, s := newForm(t, name)
 		so, err := OpenSlotObserver(jsonOf(t, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !reflect.DeepEqual(s.Spec(), so.Spec()) {
 			t.Errorf("%s: the slot observer's spec is another", name)
 		}
@@ -45,9 +41,7 @@ func TestObserver(t *testing.T) {
 		var before *SlotMeters
 		watch(t, s, 1, func(obs *envs.Observation, act *envs.Action) {
 			if act != nil { // what was decided by the meters before it
-				if err := so.Switches(act, before, switches); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, so.Switches(act, before, switches))
 				a := act.Kinds[0]
 				if c.Acts == ActsMoves {
 					a = s.counted
@@ -62,9 +56,7 @@ func TestObserver(t *testing.T) {
 			if before, err = ParseSlotMeters(jsonOf(t, s.Meters())); err != nil {
 				t.Fatal(err)
 			}
-			if err := so.Observe(before, seen); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, so.Observe(before, seen))
 			if !same(obs, seen) {
 				t.Fatalf("%s: the scheduler's observation differs", name)
 			}
@@ -73,30 +65,22 @@ func TestObserver(t *testing.T) {
 			continue
 		}
 		o, err := OpenObserver(jsonOf(t, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !reflect.DeepEqual(p.Spec(), o.Spec()) {
 			t.Errorf("%s: the observer's spec is another", name)
 		}
 		seen, prices, over := envs.NewObservation(o.Spec()), make([]TierPrice, len(c.Tiers)), 0
 		watch(t, p, 1, func(obs *envs.Observation, act *envs.Action) {
 			m, err := ParseMeters(jsonOf(t, p.Meters()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := o.Observe(m, seen); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, o.Observe(m, seen))
 			if !same(obs, seen) {
 				t.Fatalf("%s: the provider's observation differs", name)
 			}
 			if act == nil {
 				return
 			}
-			if err := o.Prices(act, prices); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, o.Prices(act, prices))
 			sum := 0.0
 			for i, x := range prices {
 				if x != m.Tiers[i].TierPrice {
@@ -119,12 +103,8 @@ func TestObserver(t *testing.T) {
 func TestObserveAllocates(t *testing.T) {
 	p, s := newForm(t, "trace")
 	obs, slot := envs.NewObservation(p.Spec()), envs.NewObservation(s.Spec())
-	if err := p.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset(1, nil, slot); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Reset(1, nil, obs))
+	must.Do(t, s.Reset(1, nil, slot))
 	if n := testing.AllocsPerRun(100, func() {
 		if p.observer.Observe(p.Meters(), obs) != nil || s.slotObserver.Observe(s.Meters(), slot) != nil {
 			t.Fatal("not observed")
@@ -150,10 +130,7 @@ func TestMetersErrors(t *testing.T) {
 		"next is -1, want":                   func(m *Meters) { m.Next = -1 },
 		"revenue is +Inf, want":              func(m *Meters) { m.Revenue = math.Inf(1) },
 	} {
-		m, err := ParseMeters(good)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ParseMeters(good))(t)
 		change(m)
 		if err := p.observer.Observe(m, out); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -167,10 +144,7 @@ func TestMetersErrors(t *testing.T) {
 		"estimate[3] is NaN, want":         func(m *SlotMeters) { m.Estimate[3] = math.NaN() },
 		"slot is -1, want":                 func(m *SlotMeters) { m.Slot = -1 },
 	} {
-		m, err := ParseSlotMeters(slot)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ParseSlotMeters(slot))(t)
 		change(m)
 		if err := s.slotObserver.Observe(m, envs.NewObservation(s.Spec())); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -48,12 +49,8 @@ func (s *search) from(t testing.TB, depth int) float64 {
 		}
 		if f == len(e.fn) {
 			next := s.levels[depth+1]
-			if err := next.CopyFrom(e); err != nil {
-				t.Fatal(err)
-			}
-			if err := next.Step(act, s.obs, s.out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, next.CopyFrom(e))
+			must.Do(t, next.Step(act, s.obs, s.out))
 			s.steps++
 			cost := -float64(s.out.Rewards[0][0])
 			if cost < least {
@@ -143,21 +140,14 @@ func small(t testing.TB, seed uint64, patience int) *Slots {
 	if s.IntN(3) == 0 {
 		c.Costs.Switch = 0.5 // so that switching keep-alive vGPUs is a choice
 	}
-	e, err := NewSlots(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewSlots(c, workload.Default(), nil))(t)
 	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-	if err := e.Reset(seed, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, obs))
 	for range 2 {
 		for i := range act.Kinds[0] {
 			act.Kinds[0][i] = float32(s.IntN(2))
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 	}
 	for range 1 + s.IntN(8) {
 		e.admit(s.IntN(len(e.fn)), 1)
@@ -171,29 +161,17 @@ func optimum(t testing.TB, seed uint64, config ARMSConfig, patience, slots int) 
 	e := small(t, seed, patience)
 	s := &search{obs: envs.NewObservation(e.spec), out: envs.NewOutcome(e.spec), best: map[string]float64{}}
 	for range slots + 1 {
-		o, err := NewSlots(*e.Config(), workload.Default(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(NewSlots(*e.Config(), workload.Default(), nil))(t)
 		s.levels = append(s.levels, o)
 	}
-	if err := s.levels[0].CopyFrom(e); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.levels[0].CopyFrom(e))
 	opt = s.from(t, 0)
-	p, err := NewARMS(config, e.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewARMS(config, e.Config()))(t)
 	act := envs.NewAction(e.spec)
 	e.seeSlot(s.obs)
 	for range slots {
-		if err := p.Act(s.obs, act, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Step(act, s.obs, s.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(s.obs, act, true))
+		must.Do(t, e.Step(act, s.obs, s.out))
 		arms -= float64(s.out.Rewards[0][0])
 	}
 	return opt, arms, s.steps
@@ -257,13 +235,8 @@ func TestARMSOptimum(t *testing.T) {
 		})
 	}
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		f, err := os.Create(filepath.Join(dir, "ratios.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Create(filepath.Join(dir, "ratios.csv")))(t)
 		defer f.Close()
-		if err := csv.NewWriter(f).WriteAll(rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, csv.NewWriter(f).WriteAll(rows))
 	}
 }

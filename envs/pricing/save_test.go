@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // half is the scheduling environment in the middle of an episode, with its saved state.
@@ -20,30 +21,15 @@ func half(t testing.TB, change func(*Config)) (*Slots, []byte) {
 		c.Tiers[m].Functions, c.Baselines[m] = 2, 3
 	}
 	change(&c)
-	e, err := NewSlots(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewSlots(c, workload.Default(), nil))(t)
 	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
-	arms, err := NewARMS(DefaultARMS(), e.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
+	arms := must.Get(NewARMS(DefaultARMS(), e.Config()))(t)
 	for range 31 {
-		if err := arms.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, arms.Act(obs, act, true))
+		must.Do(t, e.Step(act, obs, out))
 	}
-	b, err := e.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(e.AppendBinary(nil))(t)
 	return e, b
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -65,10 +66,7 @@ func TestHOPSSpeed(t *testing.T) {
 			} else {
 				c.Demand.Mean = 45
 			}
-			e, err := New(c, workload.Default(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(New(c, workload.Default(), nil))(t)
 			all = append(all, &timed{vgpus: n, growing: growing, env: e})
 		}
 	}
@@ -94,9 +92,7 @@ func TestHOPSSpeed(t *testing.T) {
 	}
 	t.Log("\n" + text)
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "table.md"), []byte(text), 0o644))
 	}
 	first := strings.Split(all[0].String(), "|")[4]
 	proof.Claim(t, proof.Row{

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -23,10 +24,7 @@ func measuredWork(c *Config) {
 // Rates 1/latency are interpolated between shares and quotas, by hand: at 30 of 20 and 40 percent the rate is (1/20 +
 // 1/10)/2 = 0.075.
 func TestLatencies(t *testing.T) {
-	tables, err := readLatencies(filepath.Join("testdata", "latencies"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := must.Get(readLatencies(filepath.Join("testdata", "latencies"), nil))(t)
 	if len(tables) != 2 || tables[0].model != "big" || tables[1].model != "tiny_net" {
 		t.Fatalf("models %v", tables)
 	}
@@ -61,10 +59,7 @@ func TestMeasuredWork(t *testing.T) {
 	c := Default()
 	measuredWork(&c)
 	c.SlotSeconds, c.Slots, c.Windows = 10, 60, 2
-	w, err := newWorld(c, workload.Default(), ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(newWorld(c, workload.Default(), ID))(t)
 	if got := w.work.slots; len(got) != 2 || math.Abs(got[0]-4) > 1e-9 || math.Abs(got[1]-1) > 1e-9 {
 		t.Errorf("services of %v slots, want 4 and 1", got)
 	}
@@ -93,10 +88,7 @@ func TestWidthsKeepTheLoad(t *testing.T) {
 	measuredWork(&c)
 	c.Work.Service = ProfileService
 	c.Demand.Amplitude, c.Demand.Noise, c.Windows, c.Slots, c.Burst.Factor = 0, 0, 40, 100, 1
-	e, err := New(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default(), nil))(t)
 	runEpisode(t, e, 1, envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec))
 	if got := e.total[accArrived] / 4000; got < 45*0.97 || got > 45*1.03 {
 		t.Errorf("%g jobs a slot, want 45", got)
@@ -109,20 +101,14 @@ func TestWorkErrors(t *testing.T) {
 	file := func(name, text string) string {
 		t.Helper()
 		sub := filepath.Join(dir, name)
-		if err := os.MkdirAll(sub, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(sub, "m_25.json"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(sub, 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(sub, "m_25.json"), []byte(text), 0o644))
 		return sub
 	}
 	pods := func(name, text string) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	const head = "{\"model_name\": \"m\",\n \"profiling_result\": [\n"
@@ -156,14 +142,10 @@ func TestWorkErrors(t *testing.T) {
 		switch latencies {
 		case "":
 			c.Work.Latencies = file("k", strings.ReplaceAll(head+good+"]}", "25", "30"))
-			if err := os.Rename(filepath.Join(c.Work.Latencies, "m_25.json"),
-				filepath.Join(c.Work.Latencies, "big_30.json")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(c.Work.Latencies, "big_30.json"),
-				[]byte(strings.ReplaceAll(strings.Replace(head, `"m"`, `"big"`, 1)+good+"]}", "25", "30")), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Rename(filepath.Join(c.Work.Latencies, "m_25.json"),
+				filepath.Join(c.Work.Latencies, "big_30.json")))
+			must.Do(t, os.WriteFile(filepath.Join(c.Work.Latencies, "big_30.json"),
+				[]byte(strings.ReplaceAll(strings.Replace(head, `"m"`, `"big"`, 1)+good+"]}", "25", "30")), 0o644))
 		case " ":
 			c.Work.Latencies = ""
 		case "  ":
@@ -204,10 +186,7 @@ func TestRealWork(t *testing.T) {
 	c := Default()
 	c.Work.Service, c.Work.Latencies = MeasuredService, filepath.Join(dir, "hasgpu", "latency")
 	c.Work.Width, c.Work.Pods = PodsWidth, filepath.Join(dir, "alibaba-gpu2023", "openb_pod_list_default.csv")
-	tables, err := readLatencies(c.Work.Latencies, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := must.Get(readLatencies(c.Work.Latencies, nil))(t)
 	var off []float64
 	for i := range tables {
 		n := 0
@@ -220,10 +199,7 @@ func TestRealWork(t *testing.T) {
 						continue
 					}
 					without := latencyTable{"", map[int][]sharePoints{batch: {{s.sm, slices.Delete(slices.Clone(s.points), j, j+1)}}}}
-					ms, err := without.latency(batch, s.sm, hidden)
-					if err != nil {
-						t.Fatal(err)
-					}
+					ms := must.Get(without.latency(batch, s.sm, hidden))(t)
 					off = append(off, math.Abs(ms/s.points[j].ms-1))
 				}
 			}
@@ -238,10 +214,7 @@ func TestRealWork(t *testing.T) {
 	if len(tables) != 3 || off[len(off)/2] > 0.1 {
 		t.Errorf("%d models; the median error of interpolation is %g, want at most 0.1", len(tables), off[len(off)/2])
 	}
-	w, err := newWorld(c, workload.Default(), ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(newWorld(c, workload.Default(), ID))(t)
 	t.Logf("services of %.3g slots (%s, %s, %s); requests of %.3g vGPUs in the mean, %d at most", w.work.slots,
 		tables[0].model, tables[1].model, tables[2].model, w.work.mean, len(w.work.width))
 	// 7,064 pods: ceil(4 num_gpu gpu_milli/1000) of each; 20,000 inferences of ResNet-50 in batches of 8 take 27.4 ms each
@@ -259,22 +232,13 @@ func TestDay(t *testing.T) { day(t, Default()) }
 func day(t *testing.T, c Config) {
 	t.Helper()
 	c.Windows, c.Demand.Start = 24, 0
-	e, err := New(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, workload.Default(), nil))(t)
 	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
 	var arrived float64
 	for i := range 24 {
-		if err := NewStatic(&c).Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, NewStatic(&c).Act(obs, act, true))
+		must.Do(t, e.Step(act, obs, out))
 		n, want := out.Info[6], 60*e.load.fixed[i]
 		// Arrivals of functions are Poisson with bursts and groups: the variance is at most some ten times the mean.
 		if math.Abs(n-want) > 5*math.Sqrt(10*want) {
@@ -290,10 +254,7 @@ func day(t *testing.T, c Config) {
 // Whatever the bytes, reading ends in a table or in an error.
 func FuzzLatencies(f *testing.F) {
 	for _, name := range []string{"big_20.json", "tiny_net_25.json"} {
-		b, err := os.ReadFile(filepath.Join("testdata", "latencies", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join("testdata", "latencies", name)))(f)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -317,10 +278,7 @@ func FuzzLatencies(f *testing.F) {
 
 // Whatever the bytes, reading ends in counts or in an error.
 func FuzzPods(f *testing.F) {
-	b, err := os.ReadFile(filepath.Join("testdata", "pods.csv"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join("testdata", "pods.csv")))(f)
 	f.Add(string(b), 4)
 	f.Fuzz(func(t *testing.T, s string, perGPU int) {
 		perGPU = 1 + perGPU&63

@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sim"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -46,9 +47,7 @@ func newWalk(t testing.TB, c serve.Config) *serve.Walk {
 
 func ok(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // poisson is a load of Poisson arrivals.

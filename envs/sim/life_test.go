@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const ms = Millisecond
@@ -28,9 +30,7 @@ func one(t *testing.T, f Function, nodes ...Node) *Sim {
 func ask(t *testing.T, s *Sim, first uint64, at ...Time) {
 	t.Helper()
 	for i, a := range at {
-		if err := s.Submit(Request{ID: first + uint64(i), At: a}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Submit(Request{ID: first + uint64(i), At: a}))
 	}
 }
 
@@ -131,15 +131,11 @@ func TestScaleFromZero(t *testing.T) {
 func TestTimeouts(t *testing.T) {
 	s := one(t, Function{Warm: true, Sizing: Sizing{Min: 1, Max: 1}, Queue: 9, QueueTimeout: 30 * ms, Timeout: 150 * ms})
 	ask(t, s, 0, 0, 10*ms, 80*ms, 175*ms) // 0 runs to 100, 1 gives up at 40, 2 runs from 100 to 200, 3 from 200
-	if err := s.Submit(Request{ID: 9, At: 205 * ms, Demand: Second}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Submit(Request{ID: 9, At: 205 * ms, Demand: Second}))
 	ends(t, s, Second, ended{1, -1, 40 * ms, TimedOut}, ended{0, 0, 100 * ms, Completed},
 		ended{2, 100 * ms, 200 * ms, Completed},
 		ended{9, -1, 235 * ms, TimedOut}, ended{3, 200 * ms, 300 * ms, Completed})
-	if err := s.Submit(Request{ID: 10, At: Second, Demand: Second}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Submit(Request{ID: 10, At: Second, Demand: Second}))
 	ends(t, s, 2*Second, ended{10, Second, Second + 150*ms, TimedOut})
 	counts(t, s, Counts{Idle: 1})
 }
@@ -164,9 +160,7 @@ func TestDispatch(t *testing.T) {
 	}
 	// Blind rejects where the next in turn is full, though another has room; nothing waits.
 	s := one(t, Function{Warm: true, Sizing: Sizing{Min: 2, Max: 2}, Dispatch: Blind, Queue: 5})
-	if err := s.Submit(Request{ID: 0, Demand: Second}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Submit(Request{ID: 0, Demand: Second}))
 	ask(t, s, 1, 1, 200*ms, 300*ms)
 	ends(t, s, 2*Second, ended{1, 1, 100*ms + 1, Completed}, ended{2, -1, 200 * ms, Rejected},
 		ended{3, 300 * ms, 400 * ms, Completed},
@@ -208,9 +202,7 @@ func (c *chain) Fired(_ *Sim, t Timer) { c.log = append(c.log, "timer") }
 func TestCallbacks(t *testing.T) {
 	s := one(t, Function{Warm: true, Sizing: Sizing{Min: 1, Max: 1}})
 	ask(t, s, 0, 0)
-	if _, err := s.At(Timer{At: 200 * ms}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.At(Timer{At: 200 * ms}))(t)
 	c := &chain{t: t}
 	if !s.Run(c, Second) || s.Now() != 200*ms {
 		t.Fatalf("paused at %d", s.Now())

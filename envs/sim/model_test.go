@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -158,10 +159,7 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, cfg: anyConfig(t), open: map[uint64]Request{}, timers: map[uint64]Timer{},
 			flip: rapid.Uint64().Draw(t, "flip")}
-		s, err := New(w.cfg, rapid.Uint64Range(0, 3).Draw(t, "seed"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(w.cfg, rapid.Uint64Range(0, 3).Draw(t, "seed")))(t)
 		w.s = s
 		w.audit()
 		fn := func() int { return rapid.IntRange(0, len(w.cfg.Functions)-1).Draw(t, "function") }
@@ -185,10 +183,7 @@ func TestModel(t *testing.T) {
 			"timer": func(t *rapid.T) {
 				w.next++
 				tm := Timer{At: later(), Kind: rapid.Int32Range(0, 1).Draw(t, "kind"), Payload: w.next}
-				id, err := s.At(tm)
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := must.Get(s.At(tm))(t)
 				w.timers[w.next], w.ids = tm, append(w.ids, id)
 			},
 			"cancel": func(t *rapid.T) {
@@ -240,9 +235,7 @@ func TestModel(t *testing.T) {
 				if b.plan != s.plan {
 					b.CopyFrom(s)
 				}
-				if err := b.UnmarshalBinary(image); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.UnmarshalBinary(image))
 				if !bytes.Equal(save(t, &a), image) || !bytes.Equal(save(t, &b), image) {
 					t.Fatal("a copy or a restored state saves as other bytes")
 				}
@@ -298,16 +291,11 @@ func pendingTimer(s *Sim, tm Timer) bool {
 }
 
 func mustNot(t *rapid.T, err error) {
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func save(t rapid.TB, s *Sim) []byte {
-	b, err := s.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(s.AppendBinary(nil))(t)
 	return b
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -50,10 +51,7 @@ func station(demand Law, c, queue int32) Config {
 
 func mustNew(t testing.TB, cfg Config, seed uint64) *Sim {
 	t.Helper()
-	s, err := New(cfg, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(cfg, seed))(t)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // panels of the plot, in rows of two: which quantity of which queues.
@@ -26,15 +27,9 @@ var panels = []struct {
 // its intervals.
 func draw(t *testing.T, dir string) {
 	t.Helper()
-	data, err := os.Open(filepath.Join(dir, "queues.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.Open(filepath.Join(dir, "queues.csv")))(t)
 	defer data.Close()
-	rows, err := csv.NewReader(data).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(data).ReadAll())(t)
 	f := &chart.Figure{
 		Title:   "Simulated (dots) and in theory (lines); below, the difference, with intervals that hold together with 95 %",
 		Columns: 2, Width: 330, Height: 190,
@@ -97,9 +92,6 @@ func curve(t *testing.T, name, quantity string) (x, y []float64) {
 
 func number(t *testing.T, s string) float64 {
 	t.Helper()
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(strconv.ParseFloat(s, 64))(t)
 	return x
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -146,14 +147,8 @@ func (q *queue) start(t testing.TB, load float64, seed uint64) (*Sim, Handler) {
 		c := workload.Default()
 		c.Kind = workload.ClosedLoop
 		c.Users = workload.UsersConfig{Count: q.users, SpawnRate: 10, Think: q.think(load), ThinkLaw: workload.Exponential}
-		src, err := workload.Open(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		they, err := src.Users(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		src := must.Get(workload.Open(c))(t)
+		they := must.Get(src.Users(seed))(t)
 		u := &users{t: t, they: they, asked: make([]uint64, q.users)}
 		for i := range u.asked {
 			u.sleep(s, uint64(i))

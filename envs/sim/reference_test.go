@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // reference is a second, naive simulator of one function with a fixed pool of ready instances, a FIFO queue with a
@@ -138,11 +140,8 @@ func TestReference(t *testing.T) {
 		z.Min = rapid.Int32Range(1, 4).Draw(t, "instances")
 		z.Max = z.Min
 		room := rapid.Int32Range(0, 8).Draw(t, "room")
-		s, err := New(Config{Functions: []Function{{Demand: Law{Kind: Lognormal, Mean: 0.0002, CV: 1}, Sizing: z, Warm: true,
-			Queue: room}}}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(Config{Functions: []Function{{Demand: Law{Kind: Lognormal, Mean: 0.0002, CV: 1}, Sizing: z, Warm: true,
+			Queue: room}}}, 1))(t)
 		r := &reference{pool: make([][]job, z.Min), used: make([]int, z.Min), room: int(room), z: z}
 		for i := range r.used {
 			r.tick++

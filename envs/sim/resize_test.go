@@ -3,13 +3,13 @@ package sim
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func ok(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func fails(t *testing.T, err error, want string) {
@@ -74,9 +74,7 @@ func TestRedeploy(t *testing.T) {
 		ask(t, s, 0, 0, 1*ms, 2*ms)
 		s.Run(nil, 20*ms)
 		ok(t, s.Redeploy(0, pair, requeue))
-		if err := s.check(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.check())
 		// Killed are 1 and 0, by their instances' age; 2 was waiting and goes on. Put back, 0 and 1 stand before 2
 		// and begin again at 70.
 		if requeue {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -31,18 +32,12 @@ func lively(t testing.TB) *Sim {
 	q.start(s)
 	s.Run(q, 4*Second)
 	z.Speed = 1.5
-	if err := s.Resize(0, z); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Resize(0, z))
 	for i := range uint64(40) {
-		if err := s.Submit(Request{ID: 1 << 40 & i, Function: int32(i % 2), At: s.Now() + Time(i)*10*ms}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Submit(Request{ID: 1 << 40 & i, Function: int32(i % 2), At: s.Now() + Time(i)*10*ms}))
 	}
 	s.Run(p, s.Now()+100*ms)
-	if err := s.check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.check())
 	return s
 }
 

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -61,14 +62,8 @@ func answer(t *testing.T, out any, command ...string) {
 
 func ours(t *testing.T, c speedCase) (v speed) {
 	t.Helper()
-	of, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := must.Get(json.Marshal(c))(t)
+	self := must.Get(os.Executable())(t)
 	answer(t, &v, self, "-test.run", "^TestSpeedOf$", "-speed-of", string(of))
 	return v
 }
@@ -247,10 +242,7 @@ func (r *speedReport) write(t *testing.T, dir string) {
 			t.Error(err)
 		}
 	}
-	b, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.MarshalIndent(r, "", " "))(t)
 	save("speed.json", append(b, '\n'))
 	table := "| instances | ours, requests/s | SimFaaS, requests/s | ratio |\n|---|---|---|---|\n"
 	for i, b := range r.Beside {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -63,9 +64,7 @@ func (a *ahead) run(t testing.TB, s *Sim, n int) {
 		if a.at > s.Now() {
 			s.Run(nil, a.at)
 		}
-		if err := s.Submit(Request{ID: a.n, At: a.at}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Submit(Request{ID: a.n, At: a.at}))
 		a.n++
 	}
 }
@@ -107,12 +106,8 @@ func measureSpeed(t testing.TB, c speedCase) speed {
 func TestSpeedOf(t *testing.T) {
 	if *speedOf != "" {
 		var c speedCase
-		if err := json.Unmarshal([]byte(*speedOf), &c); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.NewEncoder(os.Stdout).Encode(measureSpeed(t, c)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(*speedOf), &c))
+		must.Do(t, json.NewEncoder(os.Stdout).Encode(measureSpeed(t, c)))
 		return
 	}
 	for _, c := range []speedCase{{Rate: 9, Requests: 20_000}, {Instances: 35, Concurrency: 4, Requests: 20_000}} {
@@ -141,9 +136,7 @@ func memoryOf(t testing.TB) (instance, queued [2]float64) {
 		before := heap()
 		s = mustNew(t, cfg, 1)
 		for i := range requests {
-			if err := s.Submit(Request{ID: uint64(i), At: s.Now()}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Submit(Request{ID: uint64(i), At: s.Now()}))
 		}
 		s.Run(nil, s.Now()+1)
 		grown = heap() - before

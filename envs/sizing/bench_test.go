@@ -6,32 +6,26 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // bench steps an environment under its initial configuration.
 func bench(b *testing.B, c Config, w workload.Config) {
-	e, err := New(c, w)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(New(c, w))(b)
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
 	for i := range act.Kinds[0] {
 		act.Kinds[0][i] = 0.5
 	}
 	reset := func() {
-		if err := e.Reset(1, nil, obs); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Reset(1, nil, obs))
 		out.Truncated = false
 	}
 	step := func() {
 		if out.Truncated {
 			reset()
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Step(act, obs, out))
 	}
 	reset()
 	for range c.Windows { // warm up on the episode that is measured
@@ -61,29 +55,17 @@ func BenchmarkCopyFrom(b *testing.B) {
 	for _, windows := range []int{0, 10} {
 		b.Run(fmt.Sprintf("windows=%d", windows), func(b *testing.B) {
 			c := Default()
-			e, err := New(c, DefaultWorkload())
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(New(c, DefaultWorkload()))(b)
 			s := e.Spec()
 			obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-			if err := e.Reset(1, nil, obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, e.Reset(1, nil, obs))
 			for range windows {
-				if err := e.Step(act, obs, out); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, e.Step(act, obs, out))
 			}
-			o, err := New(c, DefaultWorkload())
-			if err != nil {
-				b.Fatal(err)
-			}
+			o := must.Get(New(c, DefaultWorkload()))(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := o.CopyFrom(e); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, o.CopyFrom(e))
 			}
 		})
 	}
@@ -96,30 +78,18 @@ func BenchmarkObserver(b *testing.B) {
 	c.Features, c.Windows = Described, 1
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := NewObserver(CountedID, c, false); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(NewObserver(CountedID, c, false))(b)
 		}
 	})
 	b.Run("observe", func(b *testing.B) {
-		e, err := NewCounted(c, DefaultWorkload())
-		if err != nil {
-			b.Fatal(err)
-		}
+		e := must.Get(NewCounted(c, DefaultWorkload()))(b)
 		obs, meters := envs.NewObservation(e.Spec()), make([]Meters, 1)
-		if err := e.Reset(1, nil, obs); err != nil {
-			b.Fatal(err)
-		}
-		o, err := NewObserver(CountedID, c, false)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Reset(1, nil, obs))
+		o := must.Get(NewObserver(CountedID, c, false))(b)
 		meters[0] = *e.Meters()
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := o.Observe(meters, obs); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, o.Observe(meters, obs))
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // saved returns an environment in the middle of an episode, gates, queues and requests under way included, and its
@@ -27,10 +28,7 @@ func saved(t testing.TB) (*rig, []byte) {
 	if queued == 0 || r.walk.Live() == 0 {
 		t.Fatal("nothing is under way or in line; the state would be too simple")
 	}
-	b, err := r.AppendBinary([]byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(r.AppendBinary([]byte("before")))(t)
 	return r, b[len("before"):]
 }
 
@@ -59,10 +57,7 @@ func TestDamagedState(t *testing.T) {
 			_ = other.Step(other.act, other.obs, other.out) // may fail on inconsistent books
 		}
 	}
-	after, err := r.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(r.AppendBinary(nil))(t)
 	if string(after) != string(b) {
 		t.Error("refused states changed the environment")
 	}
@@ -74,10 +69,7 @@ func TestForeignState(t *testing.T) {
 	if err := other.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), "another configuration") {
 		t.Errorf("the state of another load: %v", err)
 	}
-	pole, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pole := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	if err := other.CopyFrom(pole); err == nil || !strings.Contains(err.Error(), "CartPole") {
 		t.Errorf("copied from a pole: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // described turns the described features on, with a dial.
@@ -150,10 +151,7 @@ func TestDial(t *testing.T) {
 	r.all(rich)
 	r.step()
 	near(t, "reward", float64(r.out.Rewards[0][0]), (drawn-0.1*r.info("price"))/math.Sqrt(drawn), 1e-5)
-	b, err := r.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(r.AppendBinary(nil))(t)
 	if err := r.Reset(6, envs.Options{"dial": 3}, r.obs); err != nil || r.dial != 3 {
 		t.Errorf("option dial: %g (%v)", r.dial, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // drawn is a workload whose episodes draw a factor and one of three loads.
@@ -56,16 +57,9 @@ func TestDrawnState(t *testing.T) {
 	for seed := range uint64(6) {
 		a.reset(seed)
 		a.step()
-		text, err := a.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.UnmarshalBinary(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.CopyFrom(a.Env); err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(a.AppendBinary(nil))(t)
+		must.Do(t, b.UnmarshalBinary(text))
+		must.Do(t, c.CopyFrom(a.Env))
 		for range 5 {
 			for _, r := range []*rig{a, b, c} {
 				r.step()
@@ -86,10 +80,7 @@ func TestDrawnState(t *testing.T) {
 
 // What episodes draw is in the report: the range of mean loads, and each load's factor.
 func TestDrawnReport(t *testing.T) {
-	e, err := New(Default(), drawn())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(Default(), drawn()))(t)
 	l := e.Workload()
 	near(t, "the smallest mean", l.Least, 0.5, 1e-9)
 	near(t, "the largest mean", l.Most, 2, 1e-9)

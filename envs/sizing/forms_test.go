@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -62,10 +63,7 @@ func newForm(t testing.TB, name string) envs.Env {
 	c := Default()
 	forms[name].change(&c)
 	c.Windows = formWindows
-	e, err := Open(c, forms[name].w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Open(c, forms[name].w))(t)
 	return e
 }
 
@@ -74,9 +72,7 @@ func play(t testing.TB, e envs.Env, seed uint64, f func(obs *envs.Observation, a
 	t.Helper()
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-	if err := e.Reset(seed, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, obs))
 	f(obs, nil)
 	r := rng.NewStream(seed, "form actions")
 	for !out.Truncated {
@@ -86,9 +82,7 @@ func play(t testing.TB, e envs.Env, seed uint64, f func(obs *envs.Observation, a
 				act.Kinds[0][i] /= 2
 			}
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		f(obs, act)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The search for what generated workflows serve ends, with hundreds of functions, too.
@@ -15,10 +16,7 @@ func TestGeneratedCapacity(t *testing.T) {
 	for _, n := range sizes {
 		c := DefaultCounted()
 		c.Workflow, c.Generated.Functions = Generated, n
-		found, err := c.Capacity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(c.Capacity())(t)
 		t.Logf("%d functions serve %.3g requests/s, found in %d trials", n, found.Rate, found.Trials)
 		if found.Rate < 1 || found.Rate > 60 {
 			t.Errorf("%d functions serve %v requests a second", n, found.Rate)
@@ -32,9 +30,7 @@ func TestDrawnLaws(t *testing.T) {
 	holding := 0
 	for f := range 1000 {
 		l := perfmodel.Draw(3, f)
-		if err := l.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Validate())
 		if f == 0 {
 			low, high = l, l
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -42,10 +43,7 @@ func TestGoldenState(t *testing.T) {
 			}
 			r.step()
 		}
-		b, err := r.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(r.AppendBinary(nil))(t)
 		h := fnv.New64a()
 		h.Write(b)
 		if got, want := h.Sum64(), goldenStates[name]; got != want {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // rig is an environment with its buffers.
@@ -22,10 +23,7 @@ func newRig(t testing.TB, w workload.Config, change func(*Config)) *rig {
 	if change != nil {
 		change(&c)
 	}
-	e, err := New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, w))(t)
 	s := e.Spec()
 	return &rig{e, t, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
 }

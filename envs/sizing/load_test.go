@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // played is the mean of what an episode of one configuration reports.
@@ -18,13 +19,9 @@ func played(t *testing.T, e *Env, rs []Resources, seed uint64) (load, violated f
 	for f, r := range rs {
 		e.app.rng.Encode(r, act.Kinds[0][f*n:(f+1)*n])
 	}
-	if err := e.Reset(seed, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, obs))
 	for range e.cfg.Windows {
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 		load += e.result.load / float64(e.cfg.Windows)
 		if e.result.violated {
 			violated += 1 / float64(e.cfg.Windows)
@@ -38,10 +35,7 @@ func played(t *testing.T, e *Env, rs []Resources, seed uint64) (load, violated f
 func TestCapacity(t *testing.T) {
 	c := Default()
 	described(&c) // whatever the features and the reward
-	found, err := c.Capacity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(c.Capacity())(t)
 	t.Logf("%+v", found)
 	if found.Rate < 3.5 || found.Rate > 6 {
 		t.Errorf("the ranges serve %v requests a second, want about 4: 64 cores at 6.1 core-seconds a request, half used", found.Rate)
@@ -51,10 +45,7 @@ func TestCapacity(t *testing.T) {
 		w.Kind, w.Rate, w.Length = workload.Poisson, k.times*found.Rate, 120
 		d := c
 		d.Windows, d.Warmup, d.Start = 100, 2, 0
-		e, err := New(d, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(d, w))(t)
 		if _, violated := played(t, e, found.Resources, 77); violated < k.low || violated > k.high {
 			t.Errorf("at %v times the capacity %.2f of the windows are violated, want %v to %v", k.times, violated, k.low, k.high)
 		}
@@ -68,14 +59,8 @@ func TestFactorAuto(t *testing.T) {
 	c.Windows, c.Warmup, c.Start = 2878, 2, 0
 	w := DefaultWorkload()
 	w.Factor, w.TargetUtilisation = workload.Auto, 0.4
-	e, err := New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serves, err := e.Serves()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, w))(t)
+	serves := must.Get(e.Serves())(t)
 	l := e.Workload()
 	if math.Abs(l.Mean/serves-0.4) > 1e-9 || l.Key != "workload.factor" || !(l.Value > 0) {
 		t.Errorf("the load is %+v of %v served, want 0.4 of it", l, serves)
@@ -100,9 +85,7 @@ func TestUsersLoad(t *testing.T) {
 	w := workload.Default()
 	w.Kind = workload.ClosedLoop
 	e, err := New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if l := e.Workload(); l.Mean != 20 || l.Least != 10 || l.Most != 30 || l.Unit != "users" || l.Value != 20 {
 		t.Errorf("the load is %+v", l)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -20,10 +21,7 @@ func newSides(t testing.TB, w workload.Config, change func(*Config)) *Many {
 	if change != nil {
 		change(&c)
 	}
-	e, err := Open(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Open(c, w))(t)
 	return e.(*Many)
 }
 
@@ -41,9 +39,7 @@ func TestManyIsEachAlone(t *testing.T) {
 	m := newSides(t, DefaultWorkload(), nil)
 	spec := m.Spec()
 	obs, act, out := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
-	if err := m.Reset(9, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Reset(9, nil, obs))
 	var alone []*rig
 	for i, name := range []string{Sequential, TcktApp, Branch} {
 		r := newRig(t, DefaultWorkload(), func(c *Config) { described(c); c.Workflow, c.Windows = name, 5 })
@@ -55,9 +51,7 @@ func TestManyIsEachAlone(t *testing.T) {
 		for i := range act.Kinds[0] {
 			act.Kinds[0][i] = float32(s.Float64())
 		}
-		if err := m.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Step(act, obs, out))
 		sum := make([]float64, len(out.Info))
 		for i, r := range alone {
 			from, to := m.first[i], m.first[i+1]
@@ -148,9 +142,7 @@ func TestManyGenerated(t *testing.T) {
 		t.Errorf("seeds are %d and %d", a.cfg.Generated.Seed, b.cfg.Generated.Seed)
 	}
 	obs := envs.NewObservation(m.Spec())
-	if err := m.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Reset(1, nil, obs))
 }
 
 // Generated workflows side by side have the seeds and the sizes that the list says, and where the price is meant for six
@@ -171,21 +163,14 @@ func TestManySizes(t *testing.T) {
 		"each generated workflow of workflows, 2") {
 		t.Errorf("one size for two workflows: %v", err)
 	}
-	m, err := build([]int{5, 12})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(build([]int{5, 12}))(t)
 	spec := m.Spec()
 	obs, act, out := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
-	if err := m.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Reset(1, nil, obs))
 	for i := range act.Kinds[0] {
 		act.Kinds[0][i] = 0 // no threshold is kept
 	}
-	if err := m.Step(act, obs, out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Step(act, obs, out))
 	for i, want := range []int{5, 6, 12} {
 		e := m.Workflows()[i]
 		if n := e.Spec().Kinds[0].Agents; n != want {

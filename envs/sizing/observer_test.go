@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // worldsOf are the environments of the workflows.
@@ -26,18 +27,9 @@ func observerOf(t testing.TB, name string) *Observer {
 	c := Default()
 	forms[name].change(&c)
 	c.Windows = formWindows
-	config, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	load, err := json.Marshal(forms[name].w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := OpenObserver(ID, config, load)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(json.Marshal(c))(t)
+	load := must.Get(json.Marshal(forms[name].w))(t)
+	o := must.Get(OpenObserver(ID, config, load))(t)
 	return o
 }
 
@@ -56,14 +48,8 @@ func TestObserver(t *testing.T) {
 			for _, w := range worldsOf(e) {
 				sent = append(sent, *w.Meters())
 			}
-			b, err := json.Marshal(sent)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := ParseMeters(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(json.Marshal(sent))(t)
+			read := must.Get(ParseMeters(b))(t)
 			if err := o.Observe(read, seen); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -76,9 +62,7 @@ func TestObserver(t *testing.T) {
 					read[i].Functions[f].Action = nil
 				}
 			}
-			if err := o.Observe(read, seen); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, o.Observe(read, seen))
 			width := e.Spec().Kinds[0].Observation.Width()
 			for i, x := range obs.Kinds[0].Values {
 				if e.Spec().Kinds[0].Features[i%width] == "last concurrency" && name != "extended" {
@@ -123,14 +107,8 @@ func TestSettings(t *testing.T) {
 		c := Default()
 		forms[name].change(&c)
 		c.Windows, c.Platform.Nodes = formWindows, 4
-		e, err := Open(c, forms[name].w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := NewObserver(ID, c, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Open(c, forms[name].w))(t)
+		o := must.Get(NewObserver(ID, c, false))(t)
 		to := make([]Settings, o.Spec().Kinds[0].Agents)
 		refused := 0
 		for seed := range uint64(2) {
@@ -138,9 +116,7 @@ func TestSettings(t *testing.T) {
 				if act == nil {
 					return
 				}
-				if err := o.Settings(act, to); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, o.Settings(act, to))
 				any, from := false, 0
 				for _, w := range worldsOf(e) {
 					for f, x := range w.Meters().Functions {
@@ -167,17 +143,13 @@ func TestObserveAllocates(t *testing.T) {
 	for _, name := range []string{"extended", "described users", "side by side"} {
 		e, o := newForm(t, name), observerOf(t, name)
 		obs, seen := envs.NewObservation(e.Spec()), envs.NewObservation(o.Spec())
-		if err := e.Reset(1, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(1, nil, obs))
 		var meters []Meters
 		for _, w := range worldsOf(e) {
 			meters = append(meters, *w.Meters())
 		}
 		if n := testing.AllocsPerRun(100, func() {
-			if err := o.Observe(meters, seen); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, o.Observe(meters, seen))
 		}); n != 0 {
 			t.Errorf("%s: %g allocations, want none", name, n)
 		}
@@ -188,10 +160,7 @@ func TestObserveAllocates(t *testing.T) {
 func TestMetersErrors(t *testing.T) {
 	e := newForm(t, "described users").(*Env)
 	play(t, e, 0, func(*envs.Observation, *envs.Action) {})
-	good, err := json.Marshal(e.Meters())
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(json.Marshal(e.Meters()))(t)
 	o := observerOf(t, "described users")
 	out := envs.NewObservation(o.Spec())
 	for want, change := range map[string]func(*Meters){
@@ -208,10 +177,7 @@ func TestMetersErrors(t *testing.T) {
 		"users is 0, want the number of closed":         func(m *Meters) { m.Users = 0 },
 		"dial is 0, want what a window":                 func(m *Meters) { m.Dial = 0 },
 	} {
-		m, err := ParseMeters(good)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ParseMeters(good))(t)
 		change(&m[0])
 		if err := o.Observe(m, out); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -250,25 +216,14 @@ func TestMetersErrors(t *testing.T) {
 func FuzzMeters(f *testing.F) {
 	c := DefaultCounted()
 	c.Features, c.Reward.Dial = Described, []float64{0.5, 8}
-	o, err := NewObserver(CountedID, c, true)
-	if err != nil {
-		f.Fatal(err)
-	}
+	o := must.Get(NewObserver(CountedID, c, true))(f)
 	w := closed(5)
 	w.Kind = workload.ClosedLoop
 	c.Windows = 1
-	e, err := NewCounted(c, w)
-	if err != nil {
-		f.Fatal(err)
-	}
+	e := must.Get(NewCounted(c, w))(f)
 	out := envs.NewObservation(o.Spec())
-	if err := e.Reset(1, nil, out); err != nil {
-		f.Fatal(err)
-	}
-	good, err := json.Marshal(e.Meters())
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, e.Reset(1, nil, out))
+	good := must.Get(json.Marshal(e.Meters()))(f)
 	f.Add(good)
 	f.Add([]byte(`[{"functions":[]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -16,10 +17,7 @@ func TestPriceOf(t *testing.T) {
 		for i := range r.act.Kinds[0] {
 			r.act.Kinds[0][i] = float32(0.4 * stream.Float64())
 		}
-		want, err := r.PriceOf(r.act)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(r.PriceOf(r.act))(t)
 		r.step()
 		near(t, "price", r.info("price"), want, 1e-12)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -162,10 +163,7 @@ func (s *searched) remember(t *testing.T) {
 // keepUsers writes the table, and under -long the plot.
 func keepUsers(t *testing.T, dir string, all []*searched) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(dir, "users.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(dir, "users.csv")))(t)
 	defer file.Close()
 	w := csv.NewWriter(file)
 	rows := [][]string{{"workflow", "users", "latency_at_most_s", "successes_at_least", "success_at_least",
@@ -174,9 +172,7 @@ func keepUsers(t *testing.T, dir string, all []*searched) {
 		rows = append(rows, []string{s.Workflow, fmt.Sprint(s.Users), fmt.Sprintf("%g", s.QoS.Latency),
 			fmt.Sprint(s.QoS.Count), fmt.Sprintf("%g", s.QoS.Success), fmt.Sprintf("%.3f", s.Price), fmt.Sprint(s.Trials)})
 	}
-	if err := w.WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.WriteAll(rows))
 	if !*long {
 		return
 	}

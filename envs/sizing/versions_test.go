@@ -5,18 +5,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The versions have their own names and defaults, and refuse each other's states.
 func TestVersions(t *testing.T) {
-	old, err := New(Default(), DefaultWorkload())
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := NewCounted(DefaultCounted(), DefaultWorkload())
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(New(Default(), DefaultWorkload()))(t)
+	now := must.Get(NewCounted(DefaultCounted(), DefaultWorkload()))(t)
 	if a, b := old.Spec().ID, now.Spec().ID; a != ID || b != CountedID {
 		t.Errorf("the names are %s and %s, want %s and %s", a, b, ID, CountedID)
 	}
@@ -28,13 +23,8 @@ func TestVersions(t *testing.T) {
 		t.Errorf("a new environment of %s is %v, %v", CountedID, again.Spec().ID, err)
 	}
 	obs := envs.NewObservation(old.Spec())
-	if err := old.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
-	b, err := old.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, old.Reset(1, nil, obs))
+	b := must.Get(old.AppendBinary(nil))(t)
 	if err := now.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), ID) {
 		t.Errorf("%s takes a state of %s: %v", CountedID, ID, err)
 	}

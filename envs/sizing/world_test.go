@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // rich is a configuration in which requests hardly meet.
@@ -134,14 +135,8 @@ func TestArrivalsAreTheTraces(t *testing.T) {
 	w := DefaultWorkload()
 	r := newRig(t, w, func(c *Config) { c.Windows, c.Warmup, c.Start = 20, 0, 600 })
 	r.reset(7)
-	source, err := workload.Open(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	arrivals, err := source.Arrivals(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(workload.Open(w))(t)
+	arrivals := must.Get(source.Arrivals(7))(t)
 	arrivals.SeekTo(600 * workload.Minute)
 	want := make([]float64, 20)
 	for {
@@ -219,26 +214,16 @@ func TestCounterfactuals(t *testing.T) {
 	r.reset(5)
 	r.all(rich)
 	r.step()
-	try, err := r.NewEnv()
-	if err != nil {
-		t.Fatal(err)
-	}
+	try := must.Get(r.NewEnv())(t)
 	out := func(change func()) []float64 {
-		if err := try.CopyFrom(r.Env); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, try.CopyFrom(r.Env))
 		change()
 		o := envs.NewOutcome(r.spec)
-		if err := try.Step(r.act, envs.NewObservation(r.spec), o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, try.Step(r.act, envs.NewObservation(r.spec), o))
 		return o.Info
 	}
 	at := func(info []float64, name string) float64 {
-		i, err := r.spec.InfoIndex(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := must.Get(r.spec.InfoIndex(name))(t)
 		return info[i]
 	}
 	same := out(func() {})

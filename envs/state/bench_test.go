@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // large is a state like a simulator's: some numbers and many slices.
@@ -52,9 +53,7 @@ func BenchmarkCopy(b *testing.B) {
 		b.Run(fmt.Sprintf("codec/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := state.Copy(dst, src); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, state.Copy(dst, src))
 			}
 		})
 		b.Run(fmt.Sprintf("hand/%d", n), func(b *testing.B) {
@@ -83,8 +82,6 @@ func BenchmarkLoad(b *testing.B) {
 	buf := saved(b, src)
 	b.SetBytes(int64(len(buf)))
 	for b.Loop() {
-		if err := state.Load(buf, kind, src); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, state.Load(buf, kind, src))
 	}
 }

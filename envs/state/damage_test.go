@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Whatever byte changes and wherever the state is cut, it is refused, and nothing changes.
@@ -55,9 +56,7 @@ func TestForged(t *testing.T) {
 	for i := range statetest.Body(good) {
 		for _, x := range []byte{0x01, 0x80, 0xff} {
 			if state.Load(forge(good, func(b []byte) []byte { b[i] ^= x; return b }), kind, o) == nil {
-				if err := state.Load(before, kind, o); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, state.Load(before, kind, o))
 			} else if !bytes.Equal(saved(t, o), before) {
 				t.Fatalf("byte %d: refused, but it left traces", i)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -142,10 +143,7 @@ func full() *world {
 
 func saved(t testing.TB, s state.Stater) []byte {
 	t.Helper()
-	b, err := state.Append(nil, kind, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(state.Append(nil, kind, s))(t)
 	return b
 }
 
@@ -165,18 +163,13 @@ func same(t *testing.T, what string, a, b *world) {
 
 func TestRoundTrip(t *testing.T) {
 	w := full()
-	b, err := state.Append([]byte("before"), kind, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(state.Append([]byte("before"), kind, w))(t)
 	if !bytes.HasPrefix(b, []byte("before")) {
 		t.Fatal("Append overwrote what was there")
 	}
 	b = b[len("before"):]
 	for _, o := range []*world{newWorld(), full()} { // an empty one, and one with a past
-		if err := state.Load(b, kind, o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, state.Load(b, kind, o))
 		same(t, "loaded", o, w)
 		if !bytes.Equal(saved(t, o), b) {
 			t.Error("equal states give different bytes")
@@ -191,10 +184,7 @@ func TestBytes(t *testing.T) {
 	if !bytes.Equal(saved(t, a), saved(t, b)) {
 		t.Error("equal states give different bytes")
 	}
-	x, err := state.Fingerprint(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(state.Fingerprint(a))(t)
 	b.points[1].h++
 	if y, err := state.Fingerprint(b); err != nil || x == y {
 		t.Errorf("different states have fingerprint %x, %v", y, err)
@@ -222,9 +212,7 @@ func (p *plainOf[T]) State(c *state.Codec) { state.Value(c, &p.x) }
 func TestCopy(t *testing.T) {
 	src, dst := full(), newWorld()
 	for range 3 {
-		if err := state.Copy(dst, src); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, state.Copy(dst, src))
 		same(t, "copied", dst, src)
 		src.gates = src.gates[:len(src.gates)-1]
 		src.count++
@@ -246,9 +234,7 @@ func TestCopy(t *testing.T) {
 func TestCopyAllocates(t *testing.T) {
 	src, dst := full(), newWorld()
 	if n := statetest.Allocations(func() {
-		if err := state.Copy(dst, src); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, state.Copy(dst, src))
 	}); n != 0 {
 		t.Errorf("a copy makes %g allocations, want none", n)
 	}

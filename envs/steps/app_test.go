@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -38,17 +39,11 @@ func TestGenerate(t *testing.T) {
 		if n >= 40 {
 			g.Steps, g.Platform = []int{24, 32}, steps.Knative
 		}
-		a, err := steps.Generate(n, g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(steps.Generate(n, g))(t)
 		if b, _ := steps.Generate(n, g); !reflect.DeepEqual(a, b) {
 			t.Fatalf("workflow %d differs from itself", n)
 		}
-		m, err := a.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(a.Compile())(t)
 		if k := m.NumSteps(); k < g.Steps[0] || k > g.Steps[1] {
 			t.Errorf("workflow %d has %d steps, want %v", n, k, g.Steps)
 		}
@@ -89,19 +84,13 @@ func one(c steps.StepConfig) steps.App {
 // A measured law counts a process's tasks, between measured numbers on a straight line and beyond them in proportion;
 // half a core takes twice the time.
 func TestMeasuredLaw(t *testing.T) {
-	m, err := one(steps.StepConfig{Tasks: 40, Law: steps.Law{Tasks: []int{1, 10, 20}, Seconds: []float64{2, 11, 31}}}).Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(one(steps.StepConfig{Tasks: 40, Law: steps.Law{Tasks: []int{1, 10, 20}, Seconds: []float64{2, 11, 31}}}).Compile())(t)
 	for _, c := range []struct {
 		mb, p, q int
 		want     float64
 	}{{1769, 40, 1, 2}, {1769, 4, 1, 11}, {1769, 2, 1, 31}, {1769, 1, 1, 62}, {1769, 8, 1, 6}, {3538, 2, 2, 11},
 		{884, 4, 1, 11 * 1769.0 / 884}, {3538, 4, 1, 11}} {
-		o, err := m.Pack(0, c.mb, c.p, c.q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(m.Pack(0, c.mb, c.p, c.q))(t)
 		if s := m.Seconds(0, o, 0.5, 0); math.Abs(s-c.want) > 1e-6 {
 			t.Errorf("%d MB, %d instances, %d processes take %g s, want %g", c.mb, c.p, c.q, s, c.want)
 		}
@@ -110,10 +99,7 @@ func TestMeasuredLaw(t *testing.T) {
 
 // What a step's own limits leave out.
 func TestLimits(t *testing.T) {
-	m, err := one(steps.StepConfig{Tasks: 40, Law: steps.Law{A: 1}, MinMemory: 1000, MaxInstances: 3, MaxProcesses: 1}).Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(one(steps.StepConfig{Tasks: 40, Law: steps.Law{A: 1}, MinMemory: 1000, MaxInstances: 3, MaxProcesses: 1}).Compile())(t)
 	for _, o := range m.Full(0) {
 		if o.MB < 1000 || o.Instances > 3 || o.Processes > 1 {
 			t.Errorf("there is %+v", o)
@@ -154,10 +140,7 @@ func TestCompileErrors(t *testing.T) {
 
 // TPC-H's queries are workflows whose steps take what was measured.
 func TestTPCH(t *testing.T) {
-	apps, err := steps.ReadTPCH(realdata.Dir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	apps := must.Get(steps.ReadTPCH(realdata.Dir(t)))(t)
 	if len(apps) != 154 {
 		t.Errorf("%d workflows, want 154", len(apps))
 	}
@@ -166,20 +149,11 @@ func TestTPCH(t *testing.T) {
 			t.Errorf("%s: %v", apps[i].Name, err)
 		}
 	}
-	a, err := steps.TPCH(apps, "tpch-1-2g")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(steps.TPCH(apps, "tpch-1-2g"))(t)
+	m := must.Get(a.Compile())(t)
 	// Stage 0 has 12 tasks. On 2 executors the first takes 4.3695 s, each of the other five 1.9587 s; a core is 1,769 MB,
 	// and 1,024 MB are slower by as much.
-	o, err := m.Pack(0, 1024, 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(m.Pack(0, 1024, 2, 1))(t)
 	want := (4.3695 + 5*1.9587) * 1769 / 1024
 	if s := m.Seconds(0, o, 0.5, 2); math.Abs(s/want-1) > 0.05 {
 		t.Errorf("stage 0 takes %g s with 2 executors, want about %g", s, want)

@@ -1,20 +1,18 @@
 package steps
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
+)
 
 // BenchmarkCompile works generated workflows of 3 to 16 steps out.
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	steps, options := 0, 0
 	for n := uint64(0); b.Loop(); n++ {
-		a, err := Generate(n%200, DefaultGenerated())
-		if err != nil {
-			b.Fatal(err)
-		}
-		m, err := a.Compile()
-		if err != nil {
-			b.Fatal(err)
-		}
+		a := must.Get(Generate(n%200, DefaultGenerated()))(b)
+		m := must.Get(a.Compile())(b)
 		steps += m.NumSteps()
 		for _, o := range m.Options {
 			options += len(o)

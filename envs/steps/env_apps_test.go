@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/cached"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Environments of one configuration share their workflows, also where they ask at the same time.
@@ -37,10 +38,7 @@ func TestShelfIsShared(t *testing.T) {
 		}
 	}
 	c.SLO = []float64{2, 2}
-	other, err := newShelf(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(newShelf(c, nil))(t)
 	if e, err := other.entry(0); err != nil || e.known == models[0][0] {
 		t.Errorf("another configuration shares the workflows (%v)", err)
 	}
@@ -52,16 +50,10 @@ func TestShelfIsBounded(t *testing.T) {
 	entries = cached.NewCache[numbered, *entry](4)
 	c := DefaultEnv()
 	c.Apps, c.Steps = 9, []int{3, 4}
-	s, err := newShelf(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(newShelf(c, nil))(t)
 	var units [9]float64
 	for seed := range uint64(20) {
-		e, err := s.entry(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(s.entry(seed))(t)
 		if u := unitOf(e.known); seed < 9 {
 			units[seed] = u
 		} else if u != units[seed%9] {

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -25,23 +26,16 @@ func waiting() *App {
 func TestOwnWorkflow(t *testing.T) {
 	c := DefaultEnv()
 	c.Workflow = "mine.yaml"
-	e, err := New(c, Given{Own: waiting()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, Given{Own: waiting()}))(t)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
 	if slo := e.Moment().SLO; slo != 40 {
 		t.Errorf("the SLO is %g s, want 40", slo)
 	}
 	decided := 0
 	for !out.Terminated {
 		decided++
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 	}
 	at := e.Moment()
 	if decided != 3 || math.Abs(at.Now-32) > 1e-6 || math.Abs(e.Model().Fastest-32) > 1e-6 {
@@ -55,10 +49,7 @@ func TestOwnWorkflow(t *testing.T) {
 }
 
 func TestWorkflowErrors(t *testing.T) {
-	large, err := Generate(1, Generated{Steps: []int{20, 20}, Shape: AnyShape, Platform: AWS})
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := must.Get(Generate(1, Generated{Steps: []int{20, 20}, Shape: AnyShape, Platform: AWS}))(t)
 	for want, c := range map[string]struct {
 		change func(*EnvConfig)
 		own    *App
@@ -84,9 +75,7 @@ func TestTPCHEnv(t *testing.T) {
 	c.Data = realdata.Dir(t)
 	c.Workflow = "tpch-9-20g"
 	e, err := New(c, Given{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := e.Reset(3, nil, envs.NewObservation(e.Spec())); err != nil || e.Model().App.Name != c.Workflow {
 		t.Errorf("the workflow is %s: %v", e.Model().App.Name, err)
 	}
@@ -100,9 +89,7 @@ func TestTPCHEnv(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for seed := range uint64(3) {
-		if err := e.Reset(seed, nil, envs.NewObservation(e.Spec())); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(seed, nil, envs.NewObservation(e.Spec())))
 		names[e.Model().App.Name] = true
 	}
 	if len(names) != 3 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func few() EnvConfig {
@@ -33,18 +34,12 @@ func TestContract(t *testing.T) {
 }
 
 func BenchmarkStep(b *testing.B) {
-	e, err := New(few(), Given{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(New(few(), Given{}))(b)
 	play(b, e)
 }
 
 func BenchmarkFlatStep(b *testing.B) {
-	e, err := NewFlat(few(), Given{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(NewFlat(few(), Given{}))(b)
 	play(b, e)
 }
 
@@ -53,9 +48,7 @@ func play(b *testing.B, e envs.Env) {
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 	seed := uint64(0)
 	reset := func() {
-		if err := e.Reset(seed, nil, obs); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Reset(seed, nil, obs))
 		seed++
 	}
 	for range 12 {
@@ -70,9 +63,7 @@ func play(b *testing.B, e envs.Env) {
 			}
 		}
 		act.Kinds[0][0] = float32(n * 7 % legal)
-		if err := e.Step(act, obs, out); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, e.Step(act, obs, out))
 		if out.Terminated {
 			reset()
 		}

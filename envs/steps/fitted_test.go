@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // StepConf's estimates are near the truth in the mean. At P90 they leave out that the slowest of several instances ends
@@ -14,18 +15,9 @@ func TestFittedIsNear(t *testing.T) {
 	var all, p90 float64
 	options := 0
 	for number := range uint64(10) {
-		a, err := Generate(number, DefaultGenerated())
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := a.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := m.Fitted(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(Generate(number, DefaultGenerated()))(t)
+		m := must.Get(a.Compile())(t)
+		k := must.Get(m.Fitted(1))(t)
 		if k.Fastest != m.Fastest || k.Unit != m.Unit {
 			t.Errorf("workflow %d: fastest %g and unit %g of the estimates, want %g and %g", number, k.Fastest, k.Unit, m.Fastest, m.Unit)
 		}
@@ -37,10 +29,7 @@ func TestFittedIsNear(t *testing.T) {
 				options++
 			}
 		}
-		again, err := m.Fitted(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(m.Fitted(1))(t)
 		if again.Options[0][0] != k.Options[0][0] {
 			t.Errorf("workflow %d: equal seeds give unequal estimates", number)
 		}
@@ -60,16 +49,8 @@ func TestFittedContract(t *testing.T) {
 
 func BenchmarkFitted(b *testing.B) {
 	for n := uint64(0); b.Loop(); n++ {
-		a, err := Generate(n%50, DefaultGenerated())
-		if err != nil {
-			b.Fatal(err)
-		}
-		m, err := a.Compile()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := m.Fitted(1); err != nil {
-			b.Fatal(err)
-		}
+		a := must.Get(Generate(n%50, DefaultGenerated()))(b)
+		m := must.Get(a.Compile())(b)
+		must.Get(m.Fitted(1))(b)
 	}
 }

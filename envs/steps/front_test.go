@@ -3,6 +3,8 @@ package steps
 import (
 	"math"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // No rule that wants the cheapest configuration within a time loses by seeing the front alone in place of all
@@ -12,14 +14,8 @@ func TestFrontLosesNothing(t *testing.T) {
 	worst, mean := map[float64]float64{}, map[float64]float64{}
 	asked := 0
 	for _, number := range []uint64{1, 5, 8} {
-		a, err := Generate(number, Generated{Steps: []int{3, 5}, Shape: AnyShape, Platform: AWS})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := a.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(Generate(number, Generated{Steps: []int{3, 5}, Shape: AnyShape, Platform: AWS}))(t)
+		m := must.Get(a.Compile())(t)
 		for s := range m.Steps {
 			full := m.Full(s)
 			t.Logf("workflow %d, step %d: %d configurations, %d on the front", number, s, len(full), len(m.Options[s]))
@@ -27,10 +23,7 @@ func TestFrontLosesNothing(t *testing.T) {
 			for _, q := range []float64{0, 0.5, 0.9, 0.99} {
 				times := make([]float64, len(full))
 				for i, o := range full {
-					packed, err := m.Pack(s, o.MB, o.Instances, o.Processes)
-					if err != nil {
-						t.Fatal(err)
-					}
+					packed := must.Get(m.Pack(s, o.MB, o.Instances, o.Processes))(t)
 					times[i] = m.Seconds(s, packed, q, 0)
 				}
 				quickest := m.Seconds(s, 0, q, 0)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // seat is an environment with its buffers.
@@ -19,27 +20,20 @@ func sit(t *testing.T, form string) seat {
 	t.Helper()
 	c := few()
 	c.Form = form
-	e, err := New(c, Given{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, Given{}))(t)
 	return seat{e, envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())}
 }
 
 func (s *seat) reset(t *testing.T, seed uint64) {
 	t.Helper()
-	if err := s.Reset(seed, nil, s.obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset(seed, nil, s.obs))
 }
 
 // follow plays an option.
 func (s *seat) follow(t *testing.T, option int) {
 	t.Helper()
 	s.Follow(option, s.act)
-	if err := s.Step(s.act, s.obs, s.out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Step(s.act, s.obs, s.out))
 }
 
 // An option does the same whichever form of the action says it: as a node, in full, or beside the action. All
@@ -60,10 +54,7 @@ func TestFormsAgree(t *testing.T) {
 			if !said[configuration{o.MB, o.Instances, o.Processes}] {
 				t.Fatalf("seed %d, step %d: %+v cannot be said", seed, s, o)
 			}
-			option, err := m.Pack(s, o.MB, o.Instances, o.Processes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			option := must.Get(m.Pack(s, o.MB, o.Instances, o.Processes))(t)
 			seconds, usd := front.Draw(s, option)
 			before := front.Moment().Spent
 			front.follow(t, option)
@@ -84,9 +75,7 @@ func legal(t *testing.T, s *seat) map[configuration]bool {
 	out, k, a := map[configuration]bool{}, &s.obs.Kinds[0], s.full
 	after := func(partial ...float32) []bool {
 		mask := make([]bool, []int{len(a.memory), a.instances, a.processes}[len(partial)])
-		if err := s.Spec().Kinds[0].MaskAfter(k, 0, partial, mask); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Spec().Kinds[0].MaskAfter(k, 0, partial, mask))
 		return mask
 	}
 	for m, ok := range after() {

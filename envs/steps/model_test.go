@@ -4,18 +4,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func compile(t testing.TB, name string) *steps.Model {
 	t.Helper()
-	a, err := steps.Preset(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(steps.Preset(name))(t)
+	m := must.Get(a.Compile())(t)
 	return m
 }
 

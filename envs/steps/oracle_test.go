@@ -3,6 +3,8 @@ package steps
 import (
 	"math"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The exact oracle is the cheapest of all choices, counted through on small chains; the relaxed one is near it. Below the
@@ -11,14 +13,8 @@ func TestOracles(t *testing.T) {
 	for first := range 4 {
 		c := few()
 		c.Apps, c.First, c.Steps, c.Shape, c.Oracle = 1, first, []int{3, 3}, ChainShape, Exact
-		s, err := newShelf(c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := s.entry(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(newShelf(c, nil))(t)
+		n := must.Get(s.entry(0))(t)
 		m := n.truth
 		for _, factor := range []float64{0.9, 1, 1.2, 1.7, 3} {
 			slo, least := factor*m.Fastest, math.Inf(1)
@@ -34,10 +30,7 @@ func TestOracles(t *testing.T) {
 			if factor < 1 {
 				least = m.Options[0][0].USD + m.Options[1][0].USD + m.Options[2][0].USD
 			}
-			got, err := s.oracle(n, slo)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(s.oracle(n, slo))(t)
 			if math.Abs(got-least) > 1e-9*least {
 				t.Errorf("workflow %d, SLO %g: the oracle says %g USD, want %g", first, factor, got, least)
 			}

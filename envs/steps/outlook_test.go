@@ -4,19 +4,14 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 func compiled(t *testing.T, preset string) *Model {
 	t.Helper()
-	a, err := Preset(preset)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Preset(preset))(t)
+	m := must.Get(a.Compile())(t)
 	return m
 }
 
@@ -202,14 +197,8 @@ func TestOutlookAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkOutlook(b *testing.B) {
-	a, err := Preset("diamond")
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, err := a.Compile()
-	if err != nil {
-		b.Fatal(err)
-	}
+	a := must.Get(Preset("diamond"))(b)
+	m := must.Get(a.Compile())(b)
 	var o Outlook
 	o.Begin(m)
 	at := first(m, 2*m.Fastest, m.Unit)

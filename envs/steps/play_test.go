@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -24,14 +25,8 @@ func (d *turns) Decide(_ *Moment, step int) int {
 // before.
 func TestPlay(t *testing.T) {
 	for _, name := range []string{"chain", "diamond", "ml", "vp", "dag"} {
-		app, err := Preset(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := app.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		app := must.Get(Preset(name))(t)
+		m := must.Get(app.Compile())(t)
 		var p Player
 		for i := range uint64(20) {
 			r := p.Play(m, &turns{n: int(i)}, rng.New(1, "test").With(i), m.Fastest, 0)
@@ -54,19 +49,10 @@ func TestPlay(t *testing.T) {
 func TestMeasureStep(t *testing.T) {
 	p := Lambda()
 	p.ColdCV, p.ComputeCV, p.Storage.CommonCV, p.Storage.ObjectCV = 0, 0, 0, 0
-	app, err := Preset("chain")
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := must.Get(Preset("chain"))(t)
 	app.Platform, app.Own = Own, p
-	m, err := app.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	option, err := m.Pack(0, 2048, 4, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(app.Compile())(t)
+	option := must.Get(m.Pack(0, 2048, 4, 1))(t)
 	var player Player
 	warm, cold := player.Measure(m, 0, option, 4, rng.New(1, "test")), player.Measure(m, 0, option, 0, rng.New(1, "test"))
 	if warm.Mapping != 0 || warm.Cold != 0 || cold.Cold != 4 {

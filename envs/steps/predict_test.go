@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -50,16 +51,10 @@ func check(m *Model, step, option, warm int) [4]float64 {
 func TestPredictionsHold(t *testing.T) {
 	var worst [4]float64
 	for number := range uint64(4) {
-		a, err := Generate(number, DefaultGenerated())
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(Generate(number, DefaultGenerated()))(t)
 		for name, change := range map[string]func(*Platform){"simulated": func(*Platform) {},
 			"formula": func(p *Platform) { p.Formula = true }, "own run": func(p *Platform) { p.BillMapping = false }} {
-			m, err := a.compile(change)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(a.compile(change))(t)
 			s := int(number) % m.NumSteps()
 			for i := 0; i < len(m.Options[s]); i += 1 + len(m.Options[s])/4 {
 				for _, warm := range []int{0, 3} {
@@ -79,19 +74,10 @@ func TestPredictionsHold(t *testing.T) {
 // Beyond the limit on instances at a time, those that wait are predicted to begin where the ones before them end on
 // average, and so the step a little too early.
 func TestPredictionsBeyondTheLimit(t *testing.T) {
-	a, err := Preset("chain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Preset("chain"))(t)
+	m := must.Get(a.Compile())(t)
 	for _, instances := range []int{41, 48, 60} {
-		o, err := m.Pack(1, 2048, instances, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(m.Pack(1, 2048, instances, 1))(t)
 		off := check(m, 1, o, 0)
 		t.Logf("%d instances: mean, median, P90, price are off by %.3f", instances, off)
 		for _, x := range off {

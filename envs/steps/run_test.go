@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/serve"
 	"github.com/stoker-rl/stoker/envs/sim"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -22,10 +23,7 @@ func TestRunIsThatOfTheSimulator(t *testing.T) {
 	p := Lambda()
 	p.ColdCV = 0 // the simulator draws cold starts under names of its own
 	c, o, key := tasked(), configuration{mb: 2048, processes: 1}, rng.New(7, "test/run")
-	flow, err := workflow.Graph{Name: "step", Nodes: []workflow.Node{{Name: "step"}}}.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	flow := must.Get(workflow.Graph{Name: "step", Nodes: []workflow.Node{{Name: "step"}}}.Compile())(t)
 	for _, o.instances = range []int{1, 7, 40, 41, 60} {
 		for _, warm := range []int{0, 3, 50} {
 			for _, p.Together = range []int{0, 5, 40} {
@@ -80,9 +78,7 @@ func simulated(t *testing.T, flow *workflow.Workflow, p *Platform, c *StepConfig
 	if err == nil {
 		err = w.Run(sim.Hour)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return seconds, cold
 }
 
@@ -161,15 +157,9 @@ func TestMappingCurve(t *testing.T) {
 
 // A chain on which nothing varies takes the sum of its steps, predicted and played, whatever is chosen.
 func TestChainIsASum(t *testing.T) {
-	a, err := Preset("chain")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Preset("chain"))(t)
 	a.Platform, a.Own = Own, still()
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(a.Compile())(t)
 	var w walk
 	for try := range 20 {
 		w.begin(m, m, rng.New(uint64(try), "test"), 100, 1)
@@ -201,10 +191,7 @@ func TestWorkersFill(t *testing.T) {
 	}
 	a := App{Name: "fork", Workflow: workflow.New("fork", workflow.Fork("in", "left", "right")), Platform: Own, Own: p,
 		Steps: []StepConfig{step("in", 1, 1), step("left", 6, 2), step("right", 2, 3)}}
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(a.Compile())(t)
 	if _, err := m.Pack(1, 2048, 5, 1); err == nil {
 		t.Error("five instances of a core each are taken for four cores")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Instances that end are idle, the last one to end is taken first, and one that is idle for too long is gone.
@@ -94,21 +95,14 @@ func playFour(t *testing.T, c EnvConfig, with Given) []float64 {
 	t.Helper()
 	c.Workflow = "steady.yaml"
 	with.Own = steady()
-	e, err := New(c, with)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, with))(t)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
 	var f four
 	f.Begin(e.Model(), 0, 0)
 	for !out.Terminated {
 		e.Follow(f.Decide(e.Moment(), e.NextStep()), act)
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
 	}
 	return out.Info
 }
@@ -143,10 +137,7 @@ func TestPrewarm(t *testing.T) {
 	if math.Abs(info[atTime]-14) > 1e-9 {
 		t.Errorf("the request takes %g s, want 9 and 5", info[atTime])
 	}
-	m, err := steady().Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(steady().Compile())(t)
 	f := four{m}
 	// The first step takes 9 s. With that as the schedule there are four dummy calls at 9 − 5·0.5 − 2 = 4.5 s, whose
 	// instances are ready at 7, 7.5, 8 and 8.5 s. The prediction is a little off.
@@ -197,9 +188,6 @@ func (c *slowest) Decide(_ *Moment, step int) int { return len(c.m.Options[step]
 func BenchmarkStream(b *testing.B) {
 	c := few()
 	c.Requests = 50
-	e, err := New(c, Given{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(New(c, Given{}))(b)
 	play(b, e)
 }

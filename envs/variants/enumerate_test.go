@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The fronts of app1 to app4 are those of all their configurations, at every accuracy.
@@ -20,10 +21,7 @@ func TestFrontsAreEnumerated(t *testing.T) {
 			levels[o.Accuracy] = true
 		}
 		for level := range levels {
-			got, err := m.Front(context.Background(), level)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(m.Front(context.Background(), level))(t)
 			var want []variants.Outcome
 			for _, o := range all { // fastest first, of those the cheapest
 				if n := len(want); o.Accuracy >= level && (n == 0 || o.USD < want[n-1].USD*(1-1e-12)) {

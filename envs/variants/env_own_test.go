@@ -6,19 +6,14 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // own returns a preset and the configuration of an environment for it.
 func own(t *testing.T, name string) (EnvConfig, *Model) {
 	t.Helper()
-	a, err := Preset(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Preset(name))(t)
+	m := must.Get(a.Compile())(t)
 	c := DefaultEnv()
 	c.Workflow = name + ".yaml"
 	return c, m
@@ -38,16 +33,11 @@ func TestOwnContract(t *testing.T) {
 func TestOwnProblems(t *testing.T) {
 	for name, objectives := range map[string]int{"app6": 3, "app1": 2} {
 		c, m := own(t, name)
-		e, err := NewEach(c, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(NewEach(c, m))(t)
 		obs := envs.NewObservation(e.Spec())
 		problems, seen := map[Problem]bool{}, map[Objective]bool{}
 		for seed := range uint64(60) {
-			if err := e.Reset(seed, nil, obs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Reset(seed, nil, obs))
 			if e.Model().App.Name != name {
 				t.Fatalf("seed %d: application %s", seed, e.Model().App.Name)
 			}
@@ -63,26 +53,16 @@ func TestOwnProblems(t *testing.T) {
 func TestOwnState(t *testing.T) {
 	c, m := own(t, "app3")
 	e, err := NewEach(c, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Reset(1, nil, envs.NewObservation(e.Spec())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, e.Reset(1, nil, envs.NewObservation(e.Spec())))
 	state, err := e.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	app, other := *m.App, c
 	again, err := app.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	other.Workflow = "elsewhere/app.yaml"
 	moved, err := NewEach(other, again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := moved.UnmarshalBinary(state); err != nil {
 		t.Errorf("the same application in another file: %v", err)
 	}
@@ -122,10 +102,7 @@ func TestOwnRefused(t *testing.T) {
 	for i := range a.Functions {
 		a.Functions[i] = Function{Name: a.Functions[i].Name, Fixed: true, Seconds: 1}
 	}
-	fixed, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixed := must.Get(a.Compile())(t)
 	if _, err := NewEach(c, fixed); err == nil || !strings.Contains(err.Error(), "nothing to choose") {
 		t.Errorf("fixed functions alone: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Difference rewards tell agents apart: one that keeps the present plan's option has none, and together with what the
@@ -12,32 +13,20 @@ import (
 func TestDifferenceRewards(t *testing.T) {
 	c := fewApps()
 	c.Credit = Difference
-	e, err := New(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, nil))(t)
 	c.Credit = Team
-	team, err := New(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	team := must.Get(New(c, nil))(t)
 	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
 	out, all := envs.NewOutcome(e.Spec()), envs.NewOutcome(e.Spec())
 	for seed := range uint64(24) {
 		for _, x := range []*Env{e, team} {
-			if err := x.Reset(seed, nil, obs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, x.Reset(seed, nil, obs))
 		}
 		e.Follow(e.Present(nil), 1, act)
 		present := e.reward(e.walk.outcome)
 		act.Kinds[0][1] = 1 - act.Kinds[0][1] // agent 0 alone leaves the plan
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
-		if err := team.Step(act, obs, all); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
+		must.Do(t, team.Step(act, obs, all))
 		for f, r := range out.Rewards[0] {
 			if want := float32(float64(all.Rewards[0][0]) - present); f == 0 && abs(r-want) > 1e-4 || f > 0 && r != 0 {
 				t.Errorf("seed %d: agent %d has %g; the team %g, with the present plan %g", seed, f, r, all.Rewards[0][0], present)
@@ -55,20 +44,13 @@ func TestMeasuringChangesNothing(t *testing.T) {
 	var first [2][]float32
 	for k, on := range []bool{false, true} {
 		before := ideals.Len()
-		e, err := New(c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(c, nil))(t)
 		e.Measure(on)
 		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 		for seed := range uint64(6) {
-			if err := e.Reset(seed, nil, obs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Reset(seed, nil, obs))
 			first[k] = append(first[k], obs.Kinds[0].Values...)
-			if err := e.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Step(act, obs, out))
 			first[k] = append(first[k], out.Rewards[0]...)
 		}
 		if n := ideals.Len() - before; n != 0 && !on || n != 6 && on {
@@ -86,15 +68,10 @@ func TestMeasuringChangesNothing(t *testing.T) {
 func TestMissingGainsNothing(t *testing.T) {
 	c := fewApps()
 	c.Objective = string(Cost)
-	e, err := New(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(c, nil))(t)
 	obs, missed := envs.NewObservation(e.Spec()), 0
 	for seed := range uint64(24) {
-		if err := e.Reset(seed, nil, obs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(seed, nil, obs))
 		w := &e.walk
 		w.fill(e.plan, w.none, w.menu.combinations[0], 0) // the cheapest
 		out := w.evaluate(e.plan)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func fewApps() EnvConfig {
@@ -34,18 +35,9 @@ func TestOnceContract(t *testing.T) {
 func TestDominatedOptionsAreLeftOut(t *testing.T) {
 	out, in := 0, 0
 	for number := range uint64(40) {
-		app, err := Generate(number, 3, 24)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := app.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := newMenu(m, 80)
-		if err != nil {
-			t.Fatal(err)
-		}
+		app := must.Get(Generate(number, 3, 24))(t)
+		m := must.Get(app.Compile())(t)
+		n := must.Get(newMenu(m, 80))(t)
 		for f := range m.Options {
 			accuracy := func(i int) float64 { return m.Variants[f][m.Options[f][i].Variant].Accuracy }
 			for i, o := range m.Options[f] {
@@ -74,26 +66,16 @@ func TestDominatedOptionsAreLeftOut(t *testing.T) {
 func TestExactPlanCanBePlayed(t *testing.T) {
 	c := DefaultEnv()
 	c.Ideal = Best
-	e, err := NewEach(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewEach(c, nil))(t)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 	const episodes = 60
 	played := 0
 	for seed := range uint64(episodes) {
-		if err := e.Reset(seed, nil, obs); err != nil {
-			t.Fatal(err)
-		}
-		plan, err := e.Model().Solve(t.Context(), e.Problem())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Reset(seed, nil, obs))
+		plan := must.Get(e.Model().Solve(t.Context(), e.Problem()))(t)
 		for e.running {
 			e.Follow(plan.Choice, 1, act)
-			if err := e.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Step(act, obs, out))
 		}
 		if out.Info[inViolated] > 0 {
 			t.Errorf("episode %d misses a constraint", seed)
@@ -115,22 +97,15 @@ func TestExactPlanCanBePlayed(t *testing.T) {
 func TestMarginsTradeCostForTheTail(t *testing.T) {
 	c := DefaultEnv()
 	c.World, c.Requests = Served, 200
-	e, err := NewEach(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewEach(c, nil))(t)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 	var excess, violated [2]float64
 	for k, margin := range []float64{0.3, 1} {
 		for seed := range uint64(20) {
-			if err := e.Reset(seed, nil, obs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Reset(seed, nil, obs))
 			for e.running {
 				e.Follow(e.Present(nil), margin, act)
-				if err := e.Step(act, obs, out); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, e.Step(act, obs, out))
 			}
 			excess[k] += out.Info[inExcess]
 			violated[k] += out.Info[inViolated]

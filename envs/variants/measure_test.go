@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // poisson is a load of Poisson arrivals.
@@ -18,28 +19,19 @@ func poisson(t testing.TB, rate float64, minutes int) *workload.Source {
 	t.Helper()
 	c := workload.Default()
 	c.Kind, c.Rate, c.Length = workload.Poisson, rate, minutes
-	s, err := workload.Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(workload.Open(c))(t)
 	return s
 }
 
 func measurer(t testing.TB, m *variants.Model, p variants.Platform, s *workload.Source) *variants.Measurer {
 	t.Helper()
-	x, err := variants.NewMeasurer(m, p, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(variants.NewMeasurer(m, p, s))(t)
 	return x
 }
 
 func measure(t testing.TB, x *variants.Measurer, choice []int, p variants.Period) variants.Measured {
 	t.Helper()
-	m, err := x.Measure(choice, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(x.Measure(choice, p))(t)
 	return m
 }
 
@@ -242,10 +234,7 @@ func TestMeasureWrong(t *testing.T) {
 	}
 	users := workload.Default()
 	users.Kind = workload.ClosedLoop
-	s, err := workload.Open(users)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(workload.Open(users))(t)
 	if _, err := variants.NewMeasurer(m, warm(), s); err == nil || !strings.Contains(err.Error(), "closed-loop") {
 		t.Errorf("closed-loop users: %v", err)
 	}
@@ -259,16 +248,11 @@ func TestSolveMeasured(t *testing.T) {
 	d := variants.Period{Seed: 7, Minutes: 500}
 	p := variants.Problem{Objective: variants.Cost, Latency: 12, Percentile: 95}
 	plan, got, err := x.Solve(context.Background(), p, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if again := measure(t, x, plan.Choice, d); again != got || got.P95.Value > 12 {
 		t.Errorf("%+v, measured again %+v, want a p95 within 12 s", got, again)
 	}
-	mean, err := m.Solve(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 12})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mean := must.Get(m.Solve(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 12}))(t)
 	if naive := measure(t, x, mean.Choice, d); !(naive.P95.Value > 12) || !(plan.USD > mean.USD) {
 		t.Errorf("the mean model's plan has a p95 of %g s at %g USD, this one %g s at %g", naive.P95.Value, mean.USD,
 			got.P95.Value, plan.USD)
@@ -304,10 +288,7 @@ func TestMeasuredDistribution(t *testing.T) {
 			o := m.Options[f][choice[f]]
 			laws = append(laws, bill.Lognormal{M: o.Seconds, CV: o.CV})
 		}
-		want, err := m.Flow.Distribution(laws, m.Delays, workflow.Grid{Points: 1 << 14})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(m.Flow.Distribution(laws, m.Delays, workflow.Grid{Points: 1 << 14}))(t)
 		got := measure(t, measurer(t, m, warm(), poisson(t, 2, 150)), choice, variants.Period{Seed: 3, Minutes: 150})
 		within(t, name+": mean", got.Mean, want.Mean, 0.05)
 		within(t, name+": p50", got.P50, want.P50, 0.05)

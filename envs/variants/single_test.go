@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // One problem of an application whose edges cross has the answer that the fronts have, for every objective.
@@ -12,10 +14,7 @@ func TestSingleIsOnTheFronts(t *testing.T) {
 	ctx := context.Background()
 	asked, none := 0, 0
 	for number := uint64(1); asked < 60; number++ {
-		m, err := generated(number, 3, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(generated(number, 3, 8))(t)
 		if !m.crossing() {
 			continue
 		}
@@ -23,10 +22,7 @@ func TestSingleIsOnTheFronts(t *testing.T) {
 		other.fronts = &fronts{by: map[string][]Plan{}}
 		other.fronts.shape.Do(func() {}) // crossing stays false
 		low, high := m.AccuracyRange()
-		fast, err := other.Solve(ctx, Problem{Objective: Time, Accuracy: low})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fast := must.Get(other.Solve(ctx, Problem{Objective: Time, Accuracy: low}))(t)
 		for i := range 15 {
 			p := Problem{Objective: Objectives()[i%3], Accuracy: low + float64(i%4)/3*(high-low)}
 			if p.Objective != Time || i%2 == 0 {
@@ -62,17 +58,11 @@ func TestSearchStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fast, err := m.Solve(context.Background(), Problem{Objective: Time})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fast := must.Get(m.Solve(context.Background(), Problem{Objective: Time}))(t)
 	done, stop := context.WithCancel(context.Background())
 	stop()
 	p := Problem{Objective: Cost, Latency: 1.5 * fast.Seconds}
-	best, err := m.Solve(context.Background(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := must.Get(m.Solve(context.Background(), p))(t)
 	some, err := m.Search(done, p, nil)
 	if err != nil || some.USD < best.USD*(1-1e-9) || some.Proved > best.USD*(1+1e-9) || !p.Keeps(some.Outcome) {
 		t.Errorf("stopped: %v of bound %v (%v), the optimum is %v", some.USD, some.Proved, err, best.USD)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // varied is an application whose runs vary, with few sizes.
@@ -35,10 +36,7 @@ func TestTailIsExact(t *testing.T) {
 		choice[0] = i % len(m.Options[0])
 		choice[1] = i / len(m.Options[0]) % len(m.Options[1])
 		choice[2] = i / len(m.Options[0]) / len(m.Options[1])
-		d, err := m.Distribution(choice, workflow.Grid{Points: 1024})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(m.Distribution(choice, workflow.Grid{Points: 1024}))(t)
 		all = append(all, point{m.Evaluate(choice), d.Quantile(0.9)})
 	}
 	best := func(keeps func(p point) bool, value func(p point) float64) float64 {
@@ -101,10 +99,7 @@ func BenchmarkTail(b *testing.B) {
 			}
 			m := compile(b, a)
 			for b.Loop() {
-				got, err := m.SolveTail(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 30, Percentile: 95, Accuracy: 0.95}, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
+				got := must.Get(m.SolveTail(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 30, Percentile: 95, Accuracy: 0.95}, nil))(b)
 				b.ReportMetric(float64(got.Evaluated), "distributions")
 				b.ReportMetric(100*(got.USD/got.Proved-1), "%gap")
 			}

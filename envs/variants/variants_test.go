@@ -12,15 +12,13 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 func app(t testing.TB, name string) variants.App {
 	t.Helper()
-	a, err := variants.Preset(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(variants.Preset(name))(t)
 	return a
 }
 
@@ -124,10 +122,7 @@ func TestSolveIsExact(t *testing.T) {
 		a.Orchestration = orchestration
 		whole := compile(t, a)
 		for _, formula := range formulas {
-			m, err := whole.WithAccuracy(formula, nil, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(whole.WithAccuracy(formula, nil, false))(t)
 			for _, objective := range variants.Objectives() {
 				low, high := m.AccuracyRange()
 				p := variants.Problem{Objective: objective, Accuracy: low + draw.Float64()*(high-low), Latency: 12 + 15*draw.Float64(),
@@ -160,10 +155,7 @@ func TestSolveIsExact(t *testing.T) {
 // No configuration dominates one of the front, and every other one is dominated.
 func TestTradeoffs(t *testing.T) {
 	m := compile(t, small(t, "app4"))
-	front, err := m.Tradeoffs(context.Background(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	front := must.Get(m.Tradeoffs(context.Background(), 0))(t)
 	dominates := func(a, b variants.Outcome) bool {
 		const e = 1e-9
 		return a.Seconds <= b.Seconds*(1+e) && a.USD <= b.USD*(1+e) && a.Accuracy >= b.Accuracy*(1-e)
@@ -210,9 +202,7 @@ func TestInfeasible(t *testing.T) {
 		p := variants.Problem{Objective: variants.Cost, Latency: 9, Accuracy: 1}
 		var x float64
 		said := regexp.MustCompile(n.Constraint + ` ([0-9.]+).* can be met`).FindStringSubmatch(err.Error())
-		if _, err := fmt.Sscan(said[1], &x); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(said[1], &x))(t)
 		if n.Constraint == "latency" {
 			p.Latency = x
 		} else {
@@ -244,10 +234,7 @@ func BenchmarkFronts(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			points := 0
 			for b.Loop() {
-				front, err := compile(b, a).Tradeoffs(context.Background(), 0)
-				if err != nil {
-					b.Fatal(err)
-				}
+				front := must.Get(compile(b, a).Tradeoffs(context.Background(), 0))(b)
 				points = len(front)
 			}
 			b.ReportMetric(float64(points), "points")

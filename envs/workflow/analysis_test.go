@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Delays of PRCP's platform by hand: two nodes in a cycle taken again with probability 0.1.
@@ -130,10 +132,7 @@ func drawGraph(rt *rapid.T) Graph {
 // What the analysis expects is what the tracker does, on graphs of any shape.
 func TestAnalysisMatchesTracker(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w, err := drawGraph(rt).Compile()
-		if err != nil {
-			rt.Fatal(err)
-		}
+		w := must.Get(drawGraph(rt).Compile())(rt)
 		times := make([]float64, w.NumNodes())
 		for n := range times {
 			times[n] = rapid.Float64Range(0.1, 3).Draw(rt, "time")
@@ -176,9 +175,7 @@ func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	g := FaaSConfTcktApp(OneByOne)
 	for range b.N {
-		if _, err := g.Compile(); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(g.Compile())(b)
 	}
 }
 
@@ -191,10 +188,7 @@ func TestResponseWaitsForDecisions(t *testing.T) {
 		t.Errorf("response time %v s, want 4", got)
 	}
 	for seed := range uint64(20) {
-		g, err := Generate(GenerateConfig{Functions: 12, Seed: seed, Shape: Crossing})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(Generate(GenerateConfig{Functions: 12, Seed: seed, Shape: Crossing}))(t)
 		w := compile(t, g)
 		times := make([]float64, w.NumNodes())
 		for n := range times {

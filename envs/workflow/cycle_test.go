@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // worst returns SLApp's worst case: n functions in a row, each leading back to itself and to every earlier one.
@@ -102,9 +104,7 @@ func BenchmarkWorstCase(b *testing.B) {
 	b.ReportAllocs()
 	g := worst(128)
 	for range b.N {
-		if _, err := g.Compile(); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(g.Compile())(b)
 	}
 }
 
@@ -145,9 +145,7 @@ func BenchmarkChoices(b *testing.B) {
 	b.ReportAllocs()
 	g := choices(16)
 	for range b.N {
-		if _, err := g.Compile(); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(g.Compile())(b)
 	}
 }
 
@@ -217,9 +215,7 @@ func TestOverlappingLoops(t *testing.T) {
 
 // checkSimulated compares expected runs, and where it is exact the response time, with those of simulated requests.
 func checkSimulated(t *testing.T, rt *rapid.T, w *Workflow, requests int, exact bool) {
-	if err := w.Walkable(); err != nil {
-		rt.Fatal(err)
-	}
+	must.Do(rt, w.Walkable())
 	times := make([]float64, w.NumNodes())
 	for n := range times {
 		times[n] = 0.5 + float64(n*n%5)
@@ -249,9 +245,7 @@ func TestCycleBelowFork(t *testing.T) {
 	w := compile(t, New("", Fork("a", "b", "h"), Choice("b", To("c", 0.5), To("d", 0.5)),
 		Choice("c", To("d", 0.5), To("e", 0.5)), Repeat("d", "c", 0.25), Choice("d", To("f", 0.75)),
 		Join("g", "e", "f", "h")))
-	if err := w.Walkable(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Walkable())
 	// From c: leaves by e with 1/2 + 1/2·1/4·P(c), so P(c) = 4/7; from d by e with P(c)/4 = 1/7.
 	want := map[string]float64{"a": 1, "b": 1, "h": 1, "g": 1, "e": 5.0 / 14, "f": 9.0 / 14, "c": 5.0 / 7, "d": 6.0 / 7}
 	times := make([]float64, w.NumNodes())
@@ -399,10 +393,7 @@ func drawForked(rt *rapid.T) Graph {
 // Forks and loops in and around each other run as often as the tracker's requests do.
 func TestForksAndLoops(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w, err := drawForked(rt).Compile()
-		if err != nil {
-			rt.Fatal(err)
-		}
+		w := must.Get(drawForked(rt).Compile())(rt)
 		checkSimulated(t, rt, w, 400, false)
 		checkAnswers(t, w)
 	})
@@ -429,9 +420,7 @@ func BenchmarkCompileWide(b *testing.B) {
 		b.Run(fmt.Sprint(3*n+1), func(b *testing.B) {
 			g := wide(n)
 			for range b.N {
-				if _, err := g.Compile(); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(g.Compile())(b)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(3*n+1), "ns/node")
 		})

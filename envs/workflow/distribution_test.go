@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // exponential is a law with a mean.
@@ -28,10 +30,7 @@ func (u uniform) Above(s float64) float64 {
 
 func distribution(t testing.TB, w *Workflow, laws []Law, d Delays, g Grid) Distribution {
 	t.Helper()
-	out, err := w.Distribution(laws, d, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(w.Distribution(laws, d, g))(t)
 	return out
 }
 
@@ -151,9 +150,7 @@ func sample(t testing.TB, w *Workflow, draw []func(r *rand.Rand) float64, reques
 			e := pending[i]
 			pending = slices.Delete(pending, i, i+1)
 			out[k] = e.at
-			if err := tr.Done(run, e.node, &step); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tr.Done(run, e.node, &step))
 		}
 	}
 	slices.Sort(out)
@@ -205,10 +202,7 @@ func TestDistributionSimulated(t *testing.T) {
 func TestDistributionCrossing(t *testing.T) {
 	graphs := []Graph{New("one", Fork("a", "b", "c"), Join("d", "b", "c"), Chain("c", "e"), Join("f", "d", "e"))}
 	for seed := range uint64(6) {
-		g, err := Generate(GenerateConfig{Functions: 6 + 3*int(seed), Seed: seed, Shape: Crossing})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(Generate(GenerateConfig{Functions: 6 + 3*int(seed), Seed: seed, Shape: Crossing}))(t)
 		graphs = append(graphs, g)
 	}
 	const requests = 20_000
@@ -250,10 +244,7 @@ func TestDistributionMean(t *testing.T) {
 			laws[n] = exponential(means[n])
 		}
 		d := Delays{Node: 0.1, Edge: 0.01}
-		got, err := w.Distribution(laws, d, Grid{Points: 1024})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		got := must.Get(w.Distribution(laws, d, Grid{Points: 1024}))(rt)
 		if want := w.Response(means, d); !near(got.Mean, want, 1e-3*want) {
 			rt.Errorf("mean %v, want %v", got.Mean, want)
 		}
@@ -263,20 +254,14 @@ func TestDistributionMean(t *testing.T) {
 // Quantiles on one grid are those of the distributions.
 func TestQuantiles(t *testing.T) {
 	for seed := range uint64(8) {
-		g, err := Generate(GenerateConfig{Functions: 8, Seed: seed, Shape: Mixed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(Generate(GenerateConfig{Functions: 8, Seed: seed, Shape: Mixed}))(t)
 		w := compile(t, g)
 		laws := make([][]Law, w.NumNodes())
 		for n := range laws {
 			laws[n] = []Law{exponential(0.5), uniform{0.5, 2}, exponential(1 + float64(n)/4)}
 		}
 		choice, some := make([]int, len(laws)), make([]Law, len(laws))
-		q, err := w.Quantiles(laws, StepFunctions(Once), 100, 4096)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(w.Quantiles(laws, StepFunctions(Once), 100, 4096))(t)
 		for k := range 6 {
 			for n := range choice {
 				choice[n] = (n*k + k/2) % 3
@@ -348,10 +333,7 @@ func BenchmarkDistributionCrossing(b *testing.B) {
 	var worst time.Duration
 	for b.Loop() {
 		for seed := range uint64(24) {
-			g, err := Generate(GenerateConfig{Functions: 60, Seed: seed, Shape: Crossing})
-			if err != nil {
-				b.Fatal(err)
-			}
+			g := must.Get(Generate(GenerateConfig{Functions: 60, Seed: seed, Shape: Crossing}))(b)
 			w := compile(b, g)
 			begun := b.Elapsed()
 			distribution(b, w, slices.Repeat([]Law{exponential(1)}, w.NumNodes()), StepFunctions(Once), Grid{})

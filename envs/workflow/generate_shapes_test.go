@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Every shape gives workflows of the wanted number of functions that compile, from 3 to 200 nodes, and follow from the
@@ -16,10 +18,7 @@ func TestShapes(t *testing.T) {
 		for _, n := range []int{3, 4, 5, 6, 8, 12, 24, 60, 200} {
 			for seed := range uint64(10) {
 				c := GenerateConfig{Functions: n, Seed: seed, Shape: shape}
-				g, err := Generate(c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(Generate(c))(t)
 				w, err := g.Compile()
 				if err != nil {
 					t.Fatalf("%s, %d functions, seed %d: %v", shape, n, seed, err)

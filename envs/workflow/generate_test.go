@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Generated workflows have the wanted number of functions, each at one node, are valid, and follow from the seed.
@@ -13,10 +15,7 @@ func TestGenerate(t *testing.T) {
 	modes := map[CallMode]int{}
 	for _, n := range []int{5, 6, 7, 12, 50, 200, 1000} {
 		for seed := range uint64(20) {
-			g, err := Generate(GenerateConfig{Functions: n, Seed: seed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(Generate(GenerateConfig{Functions: n, Seed: seed}))(t)
 			w, err := g.Compile()
 			if err != nil {
 				t.Fatalf("%d functions, seed %d: %v", n, seed, err)

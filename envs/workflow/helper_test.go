@@ -4,14 +4,13 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func compile(t testing.TB, g Graph) *Workflow {
 	t.Helper()
-	w, err := g.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(g.Compile())(t)
 	return w
 }
 
@@ -60,9 +59,7 @@ func simulate(t testing.TB, w *Workflow, times []float64, requests int) (respons
 			e := pending[i]
 			pending = slices.Delete(pending, i, i+1)
 			now = e.at
-			if err := tr.Done(run, e.node, &step); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tr.Done(run, e.node, &step))
 		}
 		if len(pending) != 0 {
 			t.Fatalf("request %d finished with %d visits at work", k, len(pending))

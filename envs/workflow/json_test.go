@@ -10,16 +10,15 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Whatever a graph says, it is refused or compiles to a workflow that has an answer to everything, and that is the same
 // when it is written out and read back.
 func FuzzGraph(f *testing.F) {
 	for _, g := range append(FaaSConf(), diamond(), worst(4), crossed()) {
-		b, err := json.Marshal(g)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Get(json.Marshal(g))(f)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -32,14 +31,9 @@ func FuzzGraph(f *testing.F) {
 			return
 		}
 		checkAnswers(t, w)
-		text, err := json.Marshal(w.Graph())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(w.Graph()))(t)
 		var back Graph
-		if err := json.Unmarshal(text, &back); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &back))
 		if again, err := back.Compile(); err != nil || again.fingerprint != w.fingerprint {
 			t.Errorf("%s came back as another workflow, or as none: %v", text, err)
 		}
@@ -50,14 +44,9 @@ func FuzzGraph(f *testing.F) {
 func TestJSON(t *testing.T) {
 	for _, g := range append(FaaSConf(), diamond()) {
 		w := compile(t, g)
-		b, err := json.Marshal(w.Graph())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(json.Marshal(w.Graph()))(t)
 		var back Graph
-		if err := json.Unmarshal(b, &back); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &back))
 		if !reflect.DeepEqual(back, w.Graph()) {
 			t.Errorf("%s came back as %s", g.Name, b)
 		}
@@ -132,9 +121,7 @@ func checkAnswers(t *testing.T, w *Workflow) {
 			}
 			m := queue[len(queue)-1]
 			queue = queue[:len(queue)-1]
-			if err := tr.Done(run, m, &step); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tr.Done(run, m, &step))
 		}
 	}
 }
@@ -148,16 +135,11 @@ func crossed() Graph {
 
 // The graph in docs/workflows.md.
 func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/workflows.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/workflows.md"))(t)
 	_, text, _ := strings.Cut(string(page), "```yaml\n")
 	text, _, _ = strings.Cut(text, "```")
 	var g Graph
-	if err := yaml.Unmarshal([]byte(text), &g); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(text), &g))
 	if w := compile(t, g); w.Name() != "album" || !near(w.Executions()[3], 1/0.9, 1e-12) {
 		t.Errorf("%s runs %v", w.Name(), w.Executions())
 	}

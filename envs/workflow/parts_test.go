@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -34,10 +35,7 @@ func TestPartsAreTheResponse(t *testing.T) {
 	}
 	for _, shape := range Shapes() {
 		for seed := range uint64(30) {
-			g, err := Generate(GenerateConfig{Functions: 5 + int(seed%20), Seed: seed, Shape: shape})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(Generate(GenerateConfig{Functions: 5 + int(seed%20), Seed: seed, Shape: shape}))(t)
 			graphs = append(graphs, g)
 		}
 	}
@@ -79,10 +77,7 @@ func TestPartsKinds(t *testing.T) {
 		{New("branch below a fork", Fork("a", "b", "c"), Choice("b", To("d", 0.3), To("e", 0.7)), Join("f", "c", "d", "e")),
 			1, 0},
 	} {
-		p, err := compile(t, c.graph).Parts(Delays{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(compile(t, c.graph).Parts(Delays{}))(t)
 		n := kinds(p)
 		if n[Other] != c.crossing || n[Parallel] != c.parallel {
 			t.Errorf("%s has %d crossing and %d parallel parts, want %d and %d", c.graph.Name, n[Other], n[Parallel],

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // prcp returns the six applications of PRCP's evaluation (pacslab/SLApp-PerfCost-MdlOpt, evaluations/alg; edges as
@@ -155,19 +157,14 @@ func TestPRCPSimulated(t *testing.T) {
 // at 4173c98) gives the response times in ms in testdata/slapp.json, without delays and with those of Step Functions. It
 // rounds probabilities below forks to four digits.
 func TestSLApp(t *testing.T) {
-	b, err := os.ReadFile("testdata/slapp.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("testdata/slapp.json"))(t)
 	var cases []struct {
 		Entry         string
 		MS            []float64
 		Edges         [][3]float64 // from, to (0: the end), probability
 		Plain, Delays float64
 	}
-	if err := json.Unmarshal(b, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &cases))
 	loops := 0
 	for i, c := range cases {
 		g := Graph{Name: fmt.Sprint(i), Entry: c.Entry}

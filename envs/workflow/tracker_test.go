@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // diamond forks, joins, chooses and repeats: a -> (b || c), c -> d or e, all meet at f, which starts again from a in
@@ -33,9 +34,7 @@ func TestTrackerSteps(t *testing.T) {
 	run := tr.Begin(0, 3, &s)
 	done := func(name string, start, returned []string) {
 		t.Helper()
-		if err := tr.Done(run, int32(node(t, w, name)), &s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tr.Done(run, int32(node(t, w, name)), &s))
 		if got := names(w, s.Start); !slices.Equal(got, start) {
 			t.Fatalf("after %s start %v, want %v", name, got, start)
 		}
@@ -48,9 +47,7 @@ func TestTrackerSteps(t *testing.T) {
 	}
 	done("a", []string{"b", "c"}, []string{"a"})
 	done("b", []string{"x"}, nil)
-	if err := tr.Done(run, int32(node(t, w, "c")), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Done(run, int32(node(t, w, "c")), &s))
 	arm := names(w, s.Start)[0] // d or e, as drawn
 	done("x", []string{"y"}, []string{"x"})
 	done(arm, nil, []string{arm}) // the join waits for b, whose calls are under way
@@ -105,9 +102,7 @@ func (s *script) step(t *testing.T, r *rand.Rand, begin bool) {
 		i := r.IntN(len(s.pending))
 		p := s.pending[i]
 		s.pending = slices.Delete(s.pending, i, i+1)
-		if err := s.tr.Done(p.run, p.node, &st); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.tr.Done(p.run, p.node, &st))
 		run = p.run
 	}
 	for _, v := range st.Start {
@@ -152,17 +147,10 @@ func TestTrackerCopyAndSave(t *testing.T) {
 	for range 500 {
 		s.step(t, r, r.IntN(6) == 0)
 	}
-	state, err := s.tr.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(s.tr.AppendBinary(nil))(t)
 	restored, copied := NewTracker(w, 0), NewTracker(w, 0)
-	if err := restored.UnmarshalBinary(state); err != nil {
-		t.Fatal(err)
-	}
-	if err := copied.CopyFrom(s.tr); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, restored.UnmarshalBinary(state))
+	must.Do(t, copied.CopyFrom(s.tr))
 	if s.tr.Live() == 0 || restored.Live() != s.tr.Live() {
 		t.Fatalf("%d in flight, %d restored", s.tr.Live(), restored.Live())
 	}
@@ -173,10 +161,7 @@ func TestTrackerCopyAndSave(t *testing.T) {
 		for range 500 {
 			c.step(t, r, r.IntN(6) == 0)
 		}
-		b, err := tr.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(tr.AppendBinary(nil))(t)
 		return b
 	}
 	want := run(s.tr)
@@ -240,10 +225,7 @@ func FuzzTrackerState(f *testing.F) {
 	tr := NewTracker(w, 3)
 	var st Step
 	tr.Begin(1, 2, &st)
-	saved, err := tr.AppendBinary(nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	saved := must.Get(tr.AppendBinary(nil))(f)
 	f.Add(statetest.Body(saved))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		tr := NewTracker(w, 0)
@@ -278,9 +260,7 @@ func TestTrackerAllocs(t *testing.T) {
 				}
 				n := queue[0]
 				queue = append(queue[:0], queue[1:]...)
-				if err := tr.Done(run, n, &st); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, tr.Done(run, n, &st))
 			}
 		}
 		for range 100 {
@@ -291,9 +271,7 @@ func TestTrackerAllocs(t *testing.T) {
 			t.Errorf("%s: a request allocates %v times", g.Name, n)
 		}
 		if n := statetest.Allocations(func() {
-			if err := cp.CopyFrom(tr); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cp.CopyFrom(tr))
 		}); n != 0 {
 			t.Errorf("%s: a copy allocates %v times", g.Name, n)
 		}
@@ -311,9 +289,7 @@ func BenchmarkTracker(b *testing.B) {
 		for queue = append(queue[:0], st.Start[0].Node); !st.Finished; {
 			n := queue[len(queue)-1]
 			queue = queue[:len(queue)-1]
-			if err := tr.Done(run, n, &st); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, tr.Done(run, n, &st))
 			for _, v := range st.Start {
 				queue = append(queue, v.Node)
 			}

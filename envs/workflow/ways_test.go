@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // listed returns all ways by listing the paths, heaviest first, of equal ones the last first.
@@ -38,10 +40,7 @@ func listed(w *Workflow, times []float64, d Delays) (out []Way) {
 // Ways are the paths in falling order of weight, on graphs of any shape; whole seconds make many weights equal.
 func TestWays(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w, err := drawGraph(rt).Compile()
-		if err != nil {
-			rt.Fatal(err)
-		}
+		w := must.Get(drawGraph(rt).Compile())(rt)
 		times := make([]float64, w.NumNodes())
 		for n := range times {
 			times[n] = float64(rapid.IntRange(0, 3).Draw(rt, "time"))

@@ -10,15 +10,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/state/statetest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // sources returns one source of every open-loop kind.
 func sources(t testing.TB) map[string]*Source {
 	t.Helper()
-	out, err := openSources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(openSources())(t)
 	return out
 }
 
@@ -55,10 +53,7 @@ var openSources = sync.OnceValues(func() (map[string]*Source, error) {
 
 func open(t testing.TB, s *Source, seed uint64) Arrivals {
 	t.Helper()
-	a, err := s.Arrivals(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(s.Arrivals(seed))(t)
 	return a
 }
 
@@ -164,21 +159,14 @@ func TestArrivalsCopyAndSave(t *testing.T) {
 		for range 777 {
 			a.Next()
 		}
-		state, err := a.AppendBinary([]byte("before"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(a.AppendBinary([]byte("before")))(t)
 		if state = state[len("before"):]; len(state) > 72 {
 			t.Errorf("%s: the state has %d bytes", name, len(state))
 		}
 		copied, restored := open(t, s, 9), open(t, s, 9)
 		copied.Next()
-		if err := copied.CopyFrom(a); err != nil {
-			t.Fatal(err)
-		}
-		if err := restored.UnmarshalBinary(state); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, copied.CopyFrom(a))
+		must.Do(t, restored.UnmarshalBinary(state))
 		want := drain(a)
 		if !slices.Equal(drain(copied), want) || !slices.Equal(drain(restored), want) {
 			t.Errorf("%s: the copy or the restored iterator goes on otherwise", name)
@@ -224,25 +212,17 @@ func TestArrivalsDamaged(t *testing.T) {
 	if b.CopyFrom(open(t, all["bursty"], 5)) == nil {
 		t.Error("the iterator of another source was copied")
 	}
-	if err := b.UnmarshalBinary(good); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.UnmarshalBinary(good))
 	if !slices.Equal(drain(a), drain(b)) {
 		t.Error("after refusals it restores something else")
 	}
 }
 
 func FuzzArrivalsState(f *testing.F) {
-	s, err := Open(Default())
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(Open(Default()))(f)
 	a := open(f, s, 1)
 	a.SeekTo(3 * Minute)
-	good, err := a.AppendBinary(nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := must.Get(a.AppendBinary(nil))(f)
 	f.Add(statetest.Body(good))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b := open(t, s, 2)
@@ -274,9 +254,7 @@ func TestArrivalsAllocs(t *testing.T) {
 			t.Errorf("%s: drawing the workload allocates %v times", name, n)
 		}
 		if n := statetest.Allocations(func() {
-			if err := b.CopyFrom(a); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.CopyFrom(a))
 		}); n != 0 {
 			t.Errorf("%s: a copy allocates %v times", name, n)
 		}

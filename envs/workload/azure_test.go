@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const (
@@ -266,9 +268,7 @@ func TestReadingStreams(t *testing.T) {
 func BenchmarkReadInvocations(b *testing.B) {
 	b.ReportAllocs()
 	var file strings.Builder
-	if _, err := io.Copy(&file, &bigFile{rows: 200}); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(io.Copy(&file, &bigFile{rows: 200}))(b)
 	b.SetBytes(int64(file.Len()))
 	for b.Loop() {
 		if err := readInvocations(strings.NewReader(file.String())); !errors.Is(err, io.EOF) {

@@ -5,16 +5,15 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Ten days drawn from the fit to the embedded day: near the trace in every figure that is fitted, where a Poisson
 // process of its mean is far away. The bounds leave room for what ten days of rare peaks vary by.
 func TestCalibratedGoodness(t *testing.T) {
 	s := configured(t, func(c *Config) { c.Kind, c.Length = Calibrated, 14400 })
-	g, err := s.Goodness(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(s.Goodness(1))(t)
 	tr, dr := g.Total.Trace, g.Total.Drawn
 	if tr.Total != 179342 {
 		t.Errorf("the trace's side has %d invocations", tr.Total)
@@ -38,10 +37,7 @@ func TestCalibratedGoodness(t *testing.T) {
 		t.Errorf("KS distances are %.3f and %.3f", g.Total.KSCounts, g.Total.KSGaps)
 	}
 	poisson := configured(t, func(c *Config) { c.Kind, c.Rate, c.Length = Poisson, 179342.0/1440/60, 14400 })
-	p, err := CompareWith(poisson, s.Trace(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(CompareWith(poisson, s.Trace(), 1))(t)
 	if p.Total.KSCounts < 0.3 || p.Total.Drawn.Dispersion > 1.2 {
 		t.Errorf("a Poisson process has KS distance %.3f and dispersion %.3g: the comparison tells nothing", p.Total.KSCounts,
 			p.Total.Drawn.Dispersion)
@@ -62,10 +58,7 @@ func TestCalibratedGoodness(t *testing.T) {
 
 // The trace itself agrees with itself: counts exactly, gaps within sampling.
 func TestTraceGoodness(t *testing.T) {
-	g, err := configured(t, func(c *Config) { c.Streams = StreamsFunction }).Goodness(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(configured(t, func(c *Config) { c.Streams = StreamsFunction }).Goodness(1))(t)
 	if g.Total.KSCounts != 0 || g.Total.KSGaps > 0.01 || len(g.Streams) != 50 {
 		t.Errorf("distances are %v and %v over %d streams", g.Total.KSCounts, g.Total.KSGaps, len(g.Streams))
 	}

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func TestValidate(t *testing.T) {
@@ -82,10 +84,7 @@ func TestTags(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[Config]())
-	b, err := json.Marshal(Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(Default()))(t)
 	var back Config
 	if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, Default()) {
 		t.Errorf("the default came back as %+v (%v)", back, err)
@@ -125,13 +124,8 @@ func TestOpen(t *testing.T) {
 	// A folder that holds the same sample is the same workload but for its name.
 	dir := t.TempDir()
 	for _, name := range []string{"50_inv.csv.gz", "50_run.csv.gz", "50_mem.csv.gz"} {
-		b, err := embedded.ReadFile("data/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(embedded.ReadFile("data/" + name))(t)
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
 	there := configured(t, func(c *Config) { c.Path = dir })
 	if !reflect.DeepEqual(drain(open(t, s, 1))[:100], drain(open(t, there, 1))[:100]) {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The first streams of a copied source equal the source's; further ones have the same process and independent draws.
@@ -11,23 +13,15 @@ func TestCopies(t *testing.T) {
 	c := Default()
 	c.Kind, c.Streams, c.Length = Calibrated, StreamsFunction, 40
 	s, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const times = 40
 	own := s.Streams()
 	many, err := s.Copies(times*own + 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	one, err := s.Arrivals(5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	all, err := many.Arrivals(5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	total := make([]int, times+1)
 	same, n := 0, 0
 	for a, ok := all.Next(); ok; a, ok = all.Next() {
@@ -90,16 +84,12 @@ func BenchmarkCopies(b *testing.B) {
 	c := Default()
 	c.Kind, c.Streams = Calibrated, StreamsFunction
 	s, err := Open(c)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	if s, err = s.Copies(50_000); err != nil {
 		b.Fatal(err)
 	}
 	a, err := s.Arrivals(1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	a.SeekTo(600 * Minute)
 	b.ReportAllocs()
 	for b.Loop() {

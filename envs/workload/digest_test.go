@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The digest of a trace follows from its content: it is the same wherever the files lie and however they are split, and
@@ -11,10 +13,7 @@ import (
 func TestTraceDigest(t *testing.T) {
 	digest := func(c Config) string {
 		t.Helper()
-		d, err := TraceDigest(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(TraceDigest(c))(t)
 		return d
 	}
 	embedded := digest(Default())
@@ -39,9 +38,7 @@ func TestTraceDigest(t *testing.T) {
 	const head = "HashOwner,HashApp,HashFunction,minute_1,minute_2\n"
 	in := func(row string) Config {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "1_inv.csv"), []byte(head+row), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "1_inv.csv"), []byte(head+row), 0o666))
 		c := Default()
 		c.Path = dir
 		return c

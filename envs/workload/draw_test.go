@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // drawing returns a source whose episodes draw one of four loads, all of one mean, and a factor.
@@ -125,17 +127,10 @@ func TestResample(t *testing.T) {
 	if a.Drawn() != s.Drawn(seed) {
 		t.Errorf("after Resample the load is %+v, want %+v", a.Drawn(), s.Drawn(seed))
 	}
-	text, err := a.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.UnmarshalBinary(text); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(a.AppendBinary(nil))(t)
+	must.Do(t, b.UnmarshalBinary(text))
 	c := open(t, s, 7)
-	if err := c.CopyFrom(a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.CopyFrom(a))
 	rest := drain(a)
 	known := open(t, s, seed)
 	known.SeekTo(50*Minute + 7)
@@ -154,9 +149,7 @@ func TestResample(t *testing.T) {
 // Wrong draws are refused by their keys.
 func TestDrawErrors(t *testing.T) {
 	lone := filepath.Join(t.TempDir(), "counts.csv")
-	if err := os.WriteFile(lone, []byte("HashOwner,HashApp,HashFunction,1,2,3\no,a,f,0,0,0\no,a,g,0,0,0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(lone, []byte("HashOwner,HashApp,HashFunction,1,2,3\no,a,f,0,0,0\no,a,g,0,0,0\n"), 0o600))
 	for want, change := range map[string]func(*Config){
 		"workload.draw is given, want nothing with closed-loop users": func(c *Config) {
 			c.Kind, c.Draw.Factor = ClosedLoop, []float64{1, 2}
@@ -203,10 +196,7 @@ func TestDrawIdentity(t *testing.T) {
 		t.Error("two ranges are one workload")
 	}
 	a, b := configured(t, func(c *Config) { *c = one }), configured(t, func(c *Config) { *c = other })
-	text, err := open(t, a, 1).AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(open(t, a, 1).AppendBinary(nil))(t)
 	if open(t, b, 1).UnmarshalBinary(text) == nil {
 		t.Error("the state of another range was taken")
 	}

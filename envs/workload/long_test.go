@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func longFile(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace.csv")
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 	return file
 }
 
@@ -21,10 +21,7 @@ func longFile(t *testing.T, text string) string {
 func TestLongForm(t *testing.T) {
 	file := longFile(t, "\ufeffcount,timestamp,region,function\n"+
 		"3,2026-01-31T12:02:10+01:00,eu,resize\n1.4,1769857210,eu,resize\n0.2,1769857239.5,eu,resize\n7,1769857440,eu,notify\n")
-	tr, err := ReadTrace(file, ReadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(ReadTrace(file, ReadOptions{}))(t)
 	if tr.Minutes != 5 || len(tr.Functions) != 2 || tr.Functions[0].Name != "resize" ||
 		!slices.Equal(tr.Functions[0].Counts, []uint32{2, 0, 3, 0, 0}) ||
 		!slices.Equal(tr.Functions[1].Counts, []uint32{0, 0, 0, 0, 7}) {

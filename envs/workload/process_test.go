@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -13,10 +14,7 @@ func configured(t testing.TB, change func(*Config)) *Source {
 	t.Helper()
 	c := Default()
 	change(&c)
-	s, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(c))(t)
 	return s
 }
 
@@ -177,10 +175,7 @@ func TestUsers(t *testing.T) {
 			c.Kind = ClosedLoop
 			c.Users = UsersConfig{Count: 30, SpawnRate: 10, Think: 2.5, ThinkLaw: law}
 		})
-		u, err := s.Users(3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(s.Users(3))(t)
 		if u.Count() != 30 || u.Spawn(0) != 0 || u.Spawn(9) != 0 || u.Spawn(15) != Second || u.Spawn(29) != 2*Second ||
 			u.Think(4, 0) != 0 {
 			t.Errorf("%s: users join at %d, %d; think before the first request %d", law, u.Spawn(0), u.Spawn(15), u.Think(4, 0))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func folder(files map[string]string) fstest.MapFS {
@@ -42,10 +44,7 @@ func twoDays() map[string]string {
 }
 
 func TestReadDays(t *testing.T) {
-	tr, err := readTrace(folder(twoDays()), "dir", ReadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(readTrace(folder(twoDays()), "dir", ReadOptions{}))(t)
 	if tr.Minutes != 4 || len(tr.Functions) != 3 || tr.Total() != 25 {
 		t.Fatalf("%d minutes, %d functions, %d invocations; want 4, 3, 25", tr.Minutes, len(tr.Functions), tr.Total())
 	}
@@ -103,10 +102,7 @@ func TestReadNarrowed(t *testing.T) {
 			t.Errorf("%v: read %v", c.filter, tr.Report.Files)
 		}
 		// The same by selecting afterwards, and in total.
-		all, err := readTrace(folder(twoDays()), "dir", ReadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(readTrace(folder(twoDays()), "dir", ReadOptions{}))(t)
 		if sel, err := all.Select(c.filter); err != nil || !slices.Equal(names(sel), c.want) {
 			t.Errorf("%v selects %v (%v), want %v", c.filter, sel, err, c.want)
 		}
@@ -178,9 +174,7 @@ func TestReadFolderErrors(t *testing.T) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	file := filepath.Join(dir, "50_inv.csv")
-	if err := os.WriteFile(file, []byte(sampleInv), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(sampleInv), 0o600))
 	if tr, err := ReadTrace(file, ReadOptions{}); err != nil || tr.Total() != 3+4294967295 || tr.Name != file {
 		t.Errorf("a file in place of a folder: %v", err)
 	}
@@ -259,10 +253,7 @@ func TestReadMended(t *testing.T) {
 		"o,x,unknown,1,1,1,1,1,1,1,1,1,1,1\n"
 	files[runD2] = runHeader + "o,b,f2,-5,1,-5,30,0,0,10,10,10,30,30\n"
 	files[memD1] += "o,a,99,500,1,2,3,4,5,6,7,8\n"
-	tr, err := readTrace(folder(files), "dir", ReadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(readTrace(folder(files), "dir", ReadOptions{}))(t)
 	f1 := tr.Functions[0]
 	if f1.Duration.Average != 99 || f1.Memory.Average != 500 {
 		t.Errorf("of repeated rows %v ms and %v MB were kept, want those with more samples, 99 and 500", f1.Duration.Average,
@@ -280,12 +271,8 @@ func TestReadMended(t *testing.T) {
 func TestReadCompressedAndPlainNames(t *testing.T) {
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
-	if _, err := w.Write([]byte(sampleInv)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write([]byte(sampleInv)))(t)
+	must.Do(t, w.Close())
 	for _, files := range []map[string]string{
 		{"7_inv.csv.gz": z.String()}, {"invocations.csv": sampleInv},
 		{"7_inv.csv.gz": "broken, but the plain file goes first", "7_inv.csv": sampleInv},

@@ -8,15 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
 // Invocations and the coefficient of variation of their total per minute, as the data's description gives them.
 func TestEmbedded(t *testing.T) {
-	tr, err := Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(Embedded())(t)
 	s := tr.Stats()
 	if len(tr.Functions) != 50 || tr.Minutes != 1440 || s.Total != 179342 || math.Abs(s.CV-1.06) > 0.005 ||
 		s.Peak != 2667 {
@@ -44,10 +42,7 @@ func data(t *testing.T) string {
 func TestRealSamples(t *testing.T) {
 	dir := data(t)
 	for sample, total := range map[int]uint64{50: 179342, 100: 513418} {
-		tr, err := ReadTrace(dir, ReadOptions{Sample: sample})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tr := must.Get(ReadTrace(dir, ReadOptions{Sample: sample}))(t)
 		if len(tr.Functions) != sample || tr.Total() != total || tr.Minutes != 1440 || tr.Report.String() != "" {
 			t.Errorf("sample %d: %d functions, %d invocations, %s; want %d invocations", sample, len(tr.Functions), tr.Total(),
 				tr.Report.String(), total)
@@ -68,15 +63,9 @@ func TestRealSamples(t *testing.T) {
 	}
 	c := Default()
 	c.Path, c.Sample, c.Factor = dir, 100, 2
-	s, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(c))(t)
 	var n int
-	a, err := s.Arrivals(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(s.Arrivals(1))(t)
 	for _, ok := a.Next(); ok; _, ok = a.Next() {
 		n++
 	}

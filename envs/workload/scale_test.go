@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // drawnRate is the arrivals a second of a whole workload, over some seeds.
@@ -23,14 +25,10 @@ func drawnRate(t *testing.T, s *Source, seeds uint64) float64 {
 func TestMean(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range twoDays() {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	lone := filepath.Join(t.TempDir(), "counts.csv")
-	if err := os.WriteFile(lone, []byte("HashOwner,HashApp,HashFunction,1,2,3\no,a,f,5,0,1\no,a,g,0,7,2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(lone, []byte("HashOwner,HashApp,HashFunction,1,2,3\no,a,f,5,0,1\no,a,g,0,7,2\n"), 0o600))
 	for name, change := range map[string]func(*Config){
 		"embedded":    func(*Config) {},
 		"by function": func(c *Config) { c.Streams = StreamsFunction },
@@ -98,10 +96,7 @@ func TestAuto(t *testing.T) {
 	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), `workload.factor is auto, want a number here`) {
 		t.Errorf("without an environment: %v", err)
 	}
-	s, err := OpenFor(c, func() (float64, error) { return 5, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(OpenFor(c, func() (float64, error) { return 5, nil }))(t)
 	if drawn := drawnRate(t, s, 2); math.Abs(drawn-3) > 0.03 {
 		t.Errorf("at utilisation 0.6 of 5 a second %v are drawn, want about 3", drawn)
 	}

@@ -3,6 +3,8 @@ package workload
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // counted is a trace of one function.
@@ -28,10 +30,7 @@ func TestStretch(t *testing.T) {
 	for range 40 {
 		counts = append(counts, 103)
 	}
-	s, err := counted(counts...).Stretch(30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(counted(counts...).Stretch(30))(t)
 	if s.From != 40 || s.Ends != [2]int{50, 60} || s.High != 68 || s.Low != 50 || s.Middle != 40 || s.Peak[2] != 5 {
 		t.Errorf("found %+v", s)
 	}
@@ -46,10 +45,7 @@ func TestStretch(t *testing.T) {
 // The stretch of 85 minutes in the part of the embedded trace on which policies are evaluated, which
 // configs/faasconf/trace.yaml plays.
 func TestStretchOfTheTestPart(t *testing.T) {
-	s, err := configured(t, func(c *Config) { c.Split = "test" }).Trace().Stretch(85)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(configured(t, func(c *Config) { c.Split = "test" }).Trace().Stretch(85))(t)
 	t.Logf("%+v", s)
 	if s.From != 223 || s.Low != 305 || s.Middle != 228 || s.High != 284 {
 		t.Errorf("found %+v: change configs/faasconf/trace.yaml and docs/traces.md too", s)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -49,10 +50,7 @@ func TestComparePaired(t *testing.T) {
 	late := []float64{0.2, 0.08, 0.02, 0.004}
 	a := drawn("a", 800, late, []float64{1, 2, 4, 8})
 	b := drawn("b", 800, late, []float64{0.9, 1.8, 3.6, 7.2})
-	r, err := Compare([]Curve{a, b}, "a", Options{Resamples: 400})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Compare([]Curve{a, b}, "a", Options{Resamples: 400}))(t)
 	if len(r.Readings) != 4 || len(r.Outcomes) != 8 {
 		t.Fatalf("there are %d readings and %d outcomes, want 4 and 8", len(r.Readings), len(r.Outcomes))
 	}
@@ -90,10 +88,7 @@ func TestCoverage(t *testing.T) {
 				}
 			}
 		}
-		r, err := Compare([]Curve{a, b}, "a", Options{Resamples: 300, Groups: numbers, Levels: []float64{0.05}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Compare([]Curve{a, b}, "a", Options{Resamples: 300, Groups: numbers, Levels: []float64{0.05}}))(t)
 		if x := r.Readings[1].Below; x.Low <= 0.1 && 0.1 <= x.High {
 			held++
 		}
@@ -107,10 +102,7 @@ func TestCoverage(t *testing.T) {
 func TestNever(t *testing.T) {
 	a := drawn("a", 100, []float64{0, 0}, []float64{1, 2})
 	b := drawn("b", 100, []float64{0.9, 0.8}, []float64{1, 2})
-	r, err := Compare([]Curve{a, b}, "a", Options{Resamples: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Compare([]Curve{a, b}, "a", Options{Resamples: 50}))(t)
 	if x := r.Readings[1]; !math.IsNaN(x.Cost.Point) || x.Unread < 0.999 {
 		t.Errorf("b's reading is %v", x)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -64,20 +65,14 @@ func choose(t *testing.T, f form, rate float64) *eval.Choice {
 	t.Helper()
 	var paths []string
 	for _, name := range f.learned {
-		found, err := filepath.Glob(filepath.Join(*runs, name+"-s[0-9]*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(*runs, name+"-s[0-9]*")))(t)
 		paths = append(paths, found...)
 	}
 	if len(paths) == 0 {
 		t.Skipf("%s has no runs of %q", *runs, f.learned)
 	}
-	choice, err := eval.Choose(catalog.Default(), append(paths, rules...), "",
-		append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	choice := must.Get(eval.Choose(catalog.Default(), append(paths, rules...), "",
+		append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...)))(t)
 	for i := range choice.Contestants { // a run is named by its folder, whatever its experiment is called
 		c := &choice.Contestants[i]
 		for _, name := range f.learned {
@@ -99,21 +94,12 @@ func contest(t *testing.T, f form, rate float64, drawn bool) []result {
 		seeds = append(seeds, uint64(firstSeed+i))
 	}
 	x := choice.Experiment
-	p, err := eval.Run(t.Context(), eval.Request{
+	p := must.Get(eval.Run(t.Context(), eval.Request{
 		NewEnv:      func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) },
 		Contestants: choice.Contestants, Seeds: seeds, Workers: 1, Stochastic: drawn,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, err := eval.Metrics(p.Spec, []string{"slowdown"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := eval.Summarise(p, eval.Analysis{Metrics: metrics, Resamples: resamples, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	metrics := must.Get(eval.Metrics(p.Spec, []string{"slowdown"}))(t)
+	s := must.Get(eval.Summarise(p, eval.Analysis{Metrics: metrics, Resamples: resamples, Seed: 1}))(t)
 	return results(f, rate, p, s)
 }
 

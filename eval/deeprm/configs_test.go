@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/reinforce"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -17,10 +18,7 @@ import (
 // parameters.
 func TestConfigurations(t *testing.T) {
 	for _, f := range forms {
-		x, err := configs.Load("../../configs/placement/"+f.learned[0]+".yaml", nil, catalog.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(configs.Load("../../configs/placement/"+f.learned[0]+".yaml", nil, catalog.Default()))(t)
 		if x.Name != f.learned[0] {
 			t.Errorf("%s.yaml is named %s: its runs would not be found", f.learned[0], x.Name)
 		}
@@ -38,14 +36,8 @@ func TestConfigurations(t *testing.T) {
 				c.Gamma,
 				c.Lambda)
 		}
-		e, err := train.NewEnv(x, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := choice.NewProblem(e.Spec())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(train.NewEnv(x, ""))(t)
+		p := must.Get(choice.NewProblem(e.Spec()))(t)
 		_, size := nets.Layout(p.Arch(c.Hidden, c.Activation, c.FinalBound, p.N))
 		if want := map[string]int{"now": 2071, "book": 2071, "image": 89_851}[f.name]; size != want {
 			t.Errorf("%s: %d parameters, want %d", x.Name, size, want)

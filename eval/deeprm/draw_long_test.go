@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -34,13 +35,8 @@ func save(t *testing.T, name string, rows [][]string) (dir string, ok bool) {
 	if dir = os.Getenv(proof.Folder); dir == "" {
 		return "", false
 	}
-	f, err := os.Create(filepath.Join(dir, name+".csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, name+".csv")))(t)
+	must.Do(t, errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()))
 	return dir, true
 }
 
@@ -57,9 +53,7 @@ func write(t *testing.T, all []result) {
 	if !ok {
 		return
 	}
-	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(table(all)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "table.md"), []byte(table(all)), 0o644))
 	figure := &chart.Figure{Title: fmt.Sprintf("Mean slowdown over %d unseen job sequences, 95 %% intervals",
 		sequences), Columns: 2, Width: 420, Height: 320}
 	style := map[string]chart.Style{}
@@ -139,16 +133,10 @@ func curves(t *testing.T, all []result) {
 		Height: 300}
 	for _, f := range forms {
 		for _, name := range f.learned {
-			found, err := filepath.Glob(filepath.Join(*runs, name+"-s[0-9]*"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(filepath.Glob(filepath.Join(*runs, name+"-s[0-9]*")))(t)
 			var each []eval.Curve
 			for _, dir := range found {
-				c, err := eval.ReadCurve(dir, name, "rollout/slowdown")
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(eval.ReadCurve(dir, name, "rollout/slowdown"))(t)
 				each = append(each, c)
 				for i, n := range c.Steps {
 					rows = append(rows, []string{name, filepath.Base(dir), strconv.FormatInt(n, 10),

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -47,14 +48,9 @@ func held(t *testing.T, env envs.Env, c *eval.Contestant) (m moves) {
 			}
 		}
 	}
-	actor, err := c.Versions[0].New(env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	actor := must.Get(c.Versions[0].New(env))(t)
 	for seed := range uint64(200) {
-		if _, err := r.Episode(actor, firstSeed+seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Episode(actor, firstSeed+seed))(t)
 	}
 	return m
 }
@@ -67,10 +63,7 @@ func TestHeldBack(t *testing.T) {
 	}
 	f := forms[0]
 	choice := choose(t, f, 1)
-	env, err := train.NewEnv(choice.Experiment, choice.Experiment.Eval.Split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(train.NewEnv(choice.Experiment, choice.Experiment.Eval.Split))(t)
 	for i := range choice.Contestants {
 		c := &choice.Contestants[i]
 		m := held(t, env, c)

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -77,10 +78,7 @@ func (x *linearInsight) Attention([]float32) ([]float32, error) { return nil, ni
 
 func request(t *testing.T, p agents.Policy) Request {
 	t.Helper()
-	env, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	return Request{Env: env, Policy: p, Act: native.New(native.Options{}), Seeds: []uint64{1, 2, 3, 4, 5}, Steps: 7,
 		Replay: true}
 }
@@ -96,17 +94,12 @@ func TestLinear(t *testing.T) {
 			t.Errorf("told %d of %d, want %d of 25", done, all, told)
 		}
 	}
-	e, err := Explain(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Explain(t.Context(), r))(t)
 	var states [][]float32
 	run := rollout.NewRunner(r.Env)
 	run.OnStep = func(s rollout.Step) { states = append(states, slices.Clone(s.Seen.Kinds[0].Values)) }
 	for _, seed := range r.Seeds {
-		if _, err := run.Episode(rollout.Actor{Policy: p}, seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(run.Episode(rollout.Actor{Policy: p}, seed))(t)
 	}
 	if e.States != len(states) || e.Episodes != 5 || len(e.Decisions) != 1 || e.Decisions[0].Component != "direction" {
 		t.Fatalf("%d states of %d episodes, decisions %+v, want %d of 5 and one direction", e.States, e.Episodes,
@@ -186,42 +179,28 @@ func TestSpearman(t *testing.T) {
 }
 
 func TestWrite(t *testing.T) {
-	e, err := Explain(t.Context(), request(t, &linear{w: [4]float64{1, 1, 1, 1}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Explain(t.Context(), request(t, &linear{w: [4]float64{1, 1, 1, 1}})))(t)
 	half := Interval{0.5, 0.4, 0.6}
 	e.Attention = []Link{{Agent: 0, To: 0, Weight: half, Equal: 0.5, LowLoad: &half, HighLoad: &half}}
 	e.Attending = &Attending{Agents: 1, Entropy: Interval{1, 1, 1}}
 	dir := filepath.Join(t.TempDir(), "new")
-	files, err := Write(dir, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(Write(dir, e))(t)
 	if len(files) != 10 {
 		t.Errorf("files are %v, want JSON, three tables and two figures as PNG, SVG and PDF", files)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(dir, File)))(t)
 	var back Explanation
 	if err := json.Unmarshal(b, &back); err != nil || len(back.Features) != 4 || back.Features[0].Lost == nil {
 		t.Errorf("read back: %v, %+v", err, back)
 	}
-	f, err := os.Open(filepath.Join(dir, FeaturesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(dir, FeaturesFile)))(t)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(rows) != 5 || len(rows[1]) != 17 {
 		t.Errorf("%s: %v, %v", FeaturesFile, rows, err)
 	}
 	var out bytes.Buffer
-	if err := Text(&out, e, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Text(&out, e, 2))
 	for _, want := range []string{"angular velocity", "rad/s", "return lost", "Attention", "direction",
 		"Weights are near equal"} {
 		if !strings.Contains(out.String(), want) {

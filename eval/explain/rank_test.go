@@ -3,6 +3,8 @@ package explain
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Features have the ranks that their intervals leave open; where all overlap, nothing is ranked, and the text says so.
@@ -30,9 +32,7 @@ func TestRanks(t *testing.T) {
 		t.Errorf("overlapping intervals: %+v", e)
 	}
 	var text strings.Builder
-	if err := Text(&text, e, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Text(&text, e, 1))
 	if !strings.Contains(text.String(), "Too few episodes to rank anything: with 2 of them the intervals of all 3 features overlap") ||
 		!strings.Contains(e.figure().Title, "2 episodes rank nothing") {
 		t.Errorf("the text does not say that nothing is ranked: %s", text.String())

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -25,28 +26,19 @@ import (
 func collect(t *testing.T, path string, o Options) *Collected {
 	t.Helper()
 	o.most = 1
-	c, err := Collect(t.Context(), catalog.Default(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Collect(t.Context(), catalog.Default(), path, o))(t)
 	return c
 }
 
 // Every policy of the zoo leaves from the program alone: it is evaluated, its bundle opens and decides as the policy
 // does, a second export has the same bytes, and no text in it is a path of this machine.
 func TestZoo(t *testing.T) {
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
 	for _, name := range zoo.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := collect(t, zoo.Prefix+name, Options{})
-			b, err := bundle.Encode(c.File)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(bundle.Encode(c.File))(t)
 			a, err := c.Agree(t.Context(), b)
 			if err != nil || a.Observations == 0 || a.Unequal > 0 || a.Fallbacks > 0 {
 				t.Fatalf("%+v, %v; want every observation decided as the policy does", a, err)
@@ -80,10 +72,7 @@ func TestZoo(t *testing.T) {
 
 // A dial that the evaluation held is in its whole range among what was seen: the policy has learned on all of it.
 func TestTrainingIsSeen(t *testing.T) {
-	c, err := Collect(t.Context(), catalog.Default(), "zoo:faasconf", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Collect(t.Context(), catalog.Default(), "zoo:faasconf", Options{}))(t)
 	features := c.File.Seen[0].Features
 	at := slices.IndexFunc(features, func(r bundle.Range) bool {
 		return strings.Contains(r.Name, "worth") ||
@@ -138,24 +127,15 @@ func TestWeights(t *testing.T) {
 		{"gnn-placement", "scheduler.network.head.node.1.bias", []int{1}},
 	} {
 		f := collect(t, zoo.Prefix+c.policy, Options{}).File
-		b, err := Weights(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		st, err := safetensors.Parse(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(Weights(f))(t)
+		st := must.Get(safetensors.Parse(b))(t)
 		x, err := st.Tensor(c.tensor)
 		if err != nil || !slices.Equal(x.Shape, c.shape) {
 			t.Errorf("%s: %v has shape %v, want %v", c.policy, err, x.Shape, c.shape)
 		}
 		is, was := 0.0, 0.0
 		for _, x := range st.Tensors() {
-			values, err := safetensors.Values[float32](x)
-			if err != nil {
-				t.Fatal(err)
-			}
+			values := must.Get(safetensors.Values[float32](x))(t)
 			for _, v := range values {
 				is += float64(v)
 			}
@@ -181,20 +161,11 @@ func TestTransposed(t *testing.T) {
 		data[i] = float32(i)
 	}
 	f.Arrays["k.network"] = bundle.Array{Shape: []int{2, 9}, Data: data}
-	b, err := Weights(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := safetensors.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Weights(f))(t)
+	st := must.Get(safetensors.Parse(b))(t)
 	for name, want := range map[string][]float32{"k.network.layer0.weight": {0, 3, 1, 4, 2, 5, 9, 12, 10, 13, 11, 14},
 		"k.network.layer0.bias": {6, 7, 8, 15, 16, 17}} {
-		x, err := st.Tensor(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(st.Tensor(name))(t)
 		got, err := safetensors.Values[float32](x)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s %v: %v, want %v", name, x.Shape, got, want)
@@ -241,10 +212,7 @@ func TestRefusals(t *testing.T) {
 // A file that is there is left alone where it is the same, refused where it is another one, and replaced when asked.
 func TestWrite(t *testing.T) {
 	c, dir := collect(t, "zoo:hops-pricer", Options{}), filepath.Join(t.TempDir(), "out")
-	formats, err := ParseFormats(strings.Join(Formats(), ", "))
-	if err != nil {
-		t.Fatal(err)
-	}
+	formats := must.Get(ParseFormats(strings.Join(Formats(), ", ")))(t)
 	first, err := c.Write(t.Context(), dir, formats, false)
 	if err != nil || len(first) != len(Formats()) {
 		t.Fatalf("%v, %v", first, err)
@@ -260,9 +228,7 @@ func TestWrite(t *testing.T) {
 		t.Fatalf("again: %+v, %v", again, err)
 	}
 	file := first[0].File
-	if err := os.WriteFile(file, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("mine"), 0o666))
 	if _, err = c.Write(t.Context(), dir, formats, false); !errors.Is(err, train.ErrUsage) {
 		t.Errorf("another file: %v", err)
 	}

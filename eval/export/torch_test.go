@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // torchVariable names the Python that has torch and safetensors.
@@ -35,27 +37,19 @@ func TestTorch(t *testing.T) {
 		}
 		t.Skipf(why, python, lines[len(lines)-1], torchVariable)
 	}
-	page, err := os.ReadFile(filepath.FromSlash("../../docs/exporting.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.FromSlash("../../docs/exporting.md")))(t)
 	_, script, ok := strings.Cut(string(page), "```python\n")
 	if !ok {
 		t.Fatal("docs/exporting.md has no Python in it")
 	}
 	script, _, _ = strings.Cut(script, "```")
 	c, dir := collect(t, "zoo:faasconf", Options{}), t.TempDir()
-	if _, err := c.Write(t.Context(), filepath.Join(dir, "exported"), []Format{Safetensors}, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Write(t.Context(), filepath.Join(dir, "exported"), []Format{Safetensors}, false))(t)
 	var seen [][]float32
 	for _, v := range c.File.SelfTest {
 		seen = append(seen, v.Kinds[0].Values)
 	}
-	in, err := json.Marshal(seen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(json.Marshal(seen))(t)
 	cmd := exec.CommandContext(t.Context(), python, "-c", script+show)
 	var errs bytes.Buffer
 	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(in), &errs
@@ -69,9 +63,7 @@ func TestTorch(t *testing.T) {
 	}
 	for i, line := range lines {
 		var got []float32
-		if err := json.Unmarshal([]byte(line), &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &got))
 		want := c.File.SelfTest[i].Kinds[0].Action
 		if len(got) != len(want) {
 			t.Fatalf("observation %d: %d numbers, want %d", i, len(got), len(want))

@@ -9,16 +9,14 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
 func experiment(t *testing.T, sets ...string) *configs.Experiment {
 	t.Helper()
-	x, err := configs.Load("sizing/attmf", append([]string{"env.windows=4", "env.warmup=1", "workload.factor=0.3"}, sets...),
-		catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Load("sizing/attmf", append([]string{"env.windows=4", "env.warmup=1", "workload.factor=0.3"}, sets...),
+		catalog.Default()))(t)
 	return x
 }
 
@@ -31,10 +29,7 @@ func TestRun(t *testing.T) {
 	x, o := experiment(t), short()
 	var reports []Progress
 	o.Progress = func(p Progress) { reports = append(reports, p) }
-	a, err := Run(t.Context(), x, "rule", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Run(t.Context(), x, "rule", o))(t)
 	f := &a.Found
 	if f.Numbers != 33 || f.Evaluations != 240 || f.Generations != 5 || f.Seeds != "4001-4100" {
 		t.Errorf("found %+v", f)
@@ -46,10 +41,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("progress is %+v", reports)
 	}
 	o.Workers, o.Progress = 1, nil
-	b, err := Run(t.Context(), x, "rule", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Run(t.Context(), x, "rule", o))(t)
 	one, _ := json.Marshal(a)
 	other, _ := json.Marshal(b)
 	if string(one) != string(other) {
@@ -59,10 +51,7 @@ func TestRun(t *testing.T) {
 
 // A baseline that the experiment lists keeps its keys.
 func TestListedBaseline(t *testing.T) {
-	r, err := Run(t.Context(), experiment(t, "eval.baselines=[{name: autoscaler, cpu: 0.35}]"), "autoscaler", short())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Run(t.Context(), experiment(t, "eval.baselines=[{name: autoscaler, cpu: 0.35}]"), "autoscaler", short()))(t)
 	if b, _ := json.Marshal(r.Config); !strings.Contains(string(b), `"cpu":0.35`) || r.Found.Numbers != 24 {
 		t.Errorf("found %s with %d numbers", b, r.Found.Numbers)
 	}

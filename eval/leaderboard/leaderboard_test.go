@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -32,26 +33,15 @@ func swept(t *testing.T, dir string, jobs, trials int, set ...string) *sweep.Swe
 		Trials: trials,
 		Metric: "cost"}
 	for _, text := range []string{"agent.actor_rate=1e-4,3e-3", "agent.hidden=[4],[6]"} {
-		a, err := sweep.ParseAxis(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(sweep.ParseAxis(text))(t)
 		p.Grid = append(p.Grid, a)
 	}
 	if trials > 0 {
-		r, err := sweep.ParseRange("agent.gamma=log(0.5,0.9)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(sweep.ParseRange("agent.gamma=log(0.5,0.9)"))(t)
 		p.Random, p.Seed = append(p.Random, r), 1
 	}
-	s, err := sweep.Prepare(dir, p, catalog.Default(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Run(t.Context(), sweep.Options{Jobs: jobs}); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sweep.Prepare(dir, p, catalog.Default(), false))(t)
+	must.Do(t, s.Run(t.Context(), sweep.Options{Jobs: jobs}))
 	return s
 }
 
@@ -59,15 +49,10 @@ func swept(t *testing.T, dir string, jobs, trials int, set ...string) *sweep.Swe
 func written(t *testing.T, b *Board) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := b.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Write(dir))(t)
 	out := map[string]string{}
 	for _, pattern := range []string{"*", "effects/*"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 		for _, path := range found {
 			if b, err := os.ReadFile(path); err == nil {
 				out[filepath.Base(path)] = string(b)
@@ -83,10 +68,7 @@ func TestBoard(t *testing.T) {
 	for _, jobs := range []int{1, 3} {
 		dir := filepath.Join(t.TempDir(), "rates")
 		s := swept(t, dir, jobs, 2)
-		b, err := Read(s, "", Best)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(Read(s, "", Best))(t)
 		files := written(t, b)
 		if first == nil {
 			first = files
@@ -112,10 +94,7 @@ func TestBoard(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		for _, r := range a.Runs { // the least cost of the two evaluations
-			c, err := eval.ReadCurve(filepath.Join(dir, r.Folder), "", "eval/cost")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(eval.ReadCurve(filepath.Join(dir, r.Folder), "", "eval/cost"))(t)
 			if least := slices.Min(c.Values); float64(r.Value) != least || float64(r.Last) != c.Values[len(c.Values)-1] {
 				t.Errorf("%s: value %g at %d, last %g; its curve is %v", r.Folder, r.Value, r.Step, r.Last, c.Values)
 			}
@@ -126,14 +105,8 @@ func TestBoard(t *testing.T) {
 // Another metric is that of the same checkpoints; more is better of the return.
 func TestMetrics(t *testing.T) {
 	s := swept(t, filepath.Join(t.TempDir(), "a"), 2, 0)
-	cost, err := Read(s, "cost", Best)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ret, err := Read(s, "return", Best)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cost := must.Get(Read(s, "cost", Best))(t)
+	ret := must.Get(Read(s, "return", Best))(t)
 	if cost.Metric.Better != envs.Lower || ret.Metric.Better != envs.Higher || len(ret.Arms) != 4 {
 		t.Fatalf("%+v, %+v", cost.Metric, ret.Metric)
 	}
@@ -146,10 +119,7 @@ func TestMetrics(t *testing.T) {
 	// A few values of the other keys are told apart.
 	says(t, written(t, cost), 8, "hidden=[4] (runs and their mean)", "hidden=[6] (runs and their mean)",
 		"Effect of actor_rate on cost in stoker/LQR-v1", "agent.actor_rate", "cost, best evaluation")
-	last, err := Read(s, "", Last)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := must.Get(Read(s, "", Last))(t)
 	for _, a := range last.Arms {
 		if a.Mean != a.LastMean || a.Runs[0].Step != 40 {
 			t.Errorf("last: %+v", a)
@@ -168,10 +138,7 @@ func TestMetrics(t *testing.T) {
 
 // Without evaluations, arms are ranked by what was seen in training.
 func TestNoEvaluations(t *testing.T) {
-	b, err := Read(swept(t, filepath.Join(t.TempDir(), "a"), 2, 0, "train.evaluate.every=0"), "return", Best)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Read(swept(t, filepath.Join(t.TempDir(), "a"), 2, 0, "train.evaluate.every=0"), "return", Best))(t)
 	if b.Tag != "rollout/ep_rew_mean" || b.At != Last || b.Arms[0].Seeds != 2 || !strings.Contains(b.Text(),
 		"mean of the last training episodes") {
 		t.Errorf("%s", b.Text())
@@ -186,10 +153,7 @@ func TestText(t *testing.T) {
 	for i := range s.Arms[1].Runs {
 		s.Arms[1].Runs[i].Status = sweep.Waiting
 	}
-	b, err := Read(s, "", Best)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Read(s, "", Best))(t)
 	text := b.Text()
 	for _, want := range []string{
 		"rates: 4 arms × 2 seeds in stoker/LQR-v1\ncost, lower is better: evaluation during training, at each run's best checkpoint",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
@@ -90,19 +91,11 @@ func measure(t *testing.T, s *subject) row {
 	o := s.open(t)
 	group, _, _ := strings.Cut(s.name, ",")
 	r := row{name: s.name, group: group, most: s.mostError()}
-	b, err := bundle.Encode(o.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(bundle.Encode(o.file))(t)
 	begun := time.Now()
-	if _, err := policy.OpenBytes(b, policy.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(policy.OpenBytes(b, policy.Options{}))(t)
 	r.open = time.Since(begun).Seconds() * 1e3
-	model, err := onnx.Write(o.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(onnx.Write(o.file))(t)
 	r.bundle, r.model = len(b), len(model)
 	inputs, chunk, most := 10_000, 10_000, 1000
 	if w := o.env.Spec().Kinds[0].Observation.Width(); w == 0 || w > 1000 {
@@ -145,8 +138,6 @@ func write(t *testing.T, dir string, rows []row) {
 			a.Actions, a.Largest, a.Unequal, a.AtTie, b.Inputs, b.Actions, b.Largest, b.Unequal, b.AtTie)
 	}
 	for name, s := range map[string]string{"table.md": text.String(), "agreement.csv": data.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(s), 0o600))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/onnx"
@@ -48,33 +49,19 @@ func TestLatency(t *testing.T) {
 		})
 	}
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "latency.csv"), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "latency.csv"), []byte(data), 0o600))
 	}
 }
 
 // pace measures both in turn, five times, and returns the medians in µs.
 func pace(t *testing.T, f *bundle.File, steps []onnxtest.Step) (decide, call float64) {
 	t.Helper()
-	b, err := bundle.Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.OpenBytes(b, policy.Options{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := onnx.Write(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(bundle.Encode(f))(t)
+	p := must.Get(policy.OpenBytes(b, policy.Options{Workers: 1}))(t)
+	model := must.Get(onnx.Write(f))(t)
 	var cases [][]onnx.Tensor
 	for _, s := range steps {
-		c, err := onnx.Inputs(p.Spec(), s.Seen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(onnx.Inputs(p.Spec(), s.Seen))(t)
 		cases = append(cases, c)
 	}
 	var ours, theirs []float64
@@ -82,9 +69,7 @@ func pace(t *testing.T, f *bundle.File, steps []onnxtest.Step) (decide, call flo
 	for range 5 {
 		r := testing.Benchmark(func(b *testing.B) {
 			for i := range b.N {
-				if _, err := p.Decide(b.Context(), steps[i%len(steps)].Seen, out); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(p.Decide(b.Context(), steps[i%len(steps)].Seen, out))(b)
 			}
 		})
 		ours = append(ours, float64(r.T.Nanoseconds())/float64(r.N)/1e3)
@@ -114,9 +99,7 @@ func mlp(t *testing.T) (*bundle.File, []onnxtest.Step) {
 	if err == nil {
 		f.Spec, err = envs.EncodeSpec(spec)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ranges, draws := onnxtest.NewRanges(spec), rng.NewStream(1, "onnx: observations")
 	var steps []onnxtest.Step
 	for range 100 {

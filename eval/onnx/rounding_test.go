@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/normalise"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/policy/onnx"
@@ -34,9 +35,7 @@ func TestRawFeaturesAreRounded(t *testing.T) {
 		theirs, exact, act := o.scores(t, steps), o.exact(t), envs.NewAction(spec)
 		width := len(theirs) / len(steps)
 		for i, e := range steps {
-			if err := exact.Act(e.Seen, act, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, exact.Act(e.Seen, act, true))
 			for c, x := range act.Kinds[0] {
 				if !e.Seen.Kinds[0].Active[c*spec.Kinds[0].Agents/width] {
 					continue
@@ -61,29 +60,20 @@ func (o *opened) exact(t *testing.T) envs.Policy {
 	for name, a := range o.file.Arrays {
 		f.Arrays[name] = agents.Array(a)
 	}
-	p, err := normalise.Open(f, o.env.Spec(), func(f *agents.PolicyFile, s *envs.Spec) (agents.Policy, error) {
+	p := must.Get(normalise.Open(f, o.env.Spec(), func(f *agents.PolicyFile, s *envs.Spec) (agents.Policy, error) {
 		return actor.Open(f, s, native.New(native.Options{DType: nets.Float64}))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return p
 }
 
 // scores are what onnxruntime makes of the steps' observations.
 func (o *opened) scores(t *testing.T, steps []onnxtest.Step) []float32 {
 	t.Helper()
-	model, err := onnx.Write(o.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(onnx.Write(o.file))(t)
 	var all []*envs.Observation
 	for i := range steps {
 		all = append(all, steps[i].Seen)
 	}
-	inputs, err := onnx.Inputs(o.env.Spec(), all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := must.Get(onnx.Inputs(o.env.Spec(), all...))(t)
 	return onnxtest.Run(t, model, [][]onnx.Tensor{inputs}).Outputs[0]["scores"]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/train"
@@ -75,9 +76,7 @@ func (s *subject) open(t *testing.T) *opened {
 	path := s.name
 	if s.config != "" {
 		x, err := configs.Parse("short.yaml", []byte(s.config), nil, catalog.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		runs := t.TempDir()
 		if _, err := train.Start(context.Background(), x, train.Options{RunsDir: runs, Name: "a", Threads: 1}); err != nil {
 			t.Fatal(err)
@@ -85,9 +84,7 @@ func (s *subject) open(t *testing.T) *opened {
 		path = filepath.Join(runs, "a")
 	}
 	trained, err := eval.OpenTrained(catalog.Default(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o := &opened{}
 	if o.env, err = train.NewEnv(trained.Experiment, trained.Experiment.Eval.Split); err != nil {
 		t.Fatal(err)
@@ -106,14 +103,10 @@ func bundleOf(t *testing.T, p *eval.Trained, spec *envs.Spec) *bundle.File {
 		Env      map[string]json.RawMessage `json:"env"`
 		Workload json.RawMessage            `json:"workload"`
 	}
-	if err := json.Unmarshal(p.Checkpoint.Header().Config, &config); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(p.Checkpoint.Header().Config, &config))
 	delete(config.Env, "id")
 	section, err := json.Marshal(config.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f := &bundle.File{
 		Agent:       bundle.Agent{Name: p.File.Agent, Env: p.File.EnvID, Description: p.File.Description},
 		Environment: bundle.Environment{ID: p.File.EnvID, Config: section, Workload: config.Workload},
@@ -135,9 +128,7 @@ func (o *opened) episode(t *testing.T, most int) (out []onnxtest.Step) {
 	seen, act, outcome := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	check(o.env.Reset(1, nil, seen))
 	check(o.policy.Reset(1))
@@ -152,16 +143,12 @@ func (o *opened) episode(t *testing.T, most int) (out []onnxtest.Step) {
 // random returns random observations like those of an episode, and what the policy does, from its reset on.
 func (o *opened) random(t *testing.T, ranges *onnxtest.Ranges, draws *rng.Stream, n int) (out []onnxtest.Step) {
 	t.Helper()
-	if err := o.policy.Reset(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.policy.Reset(0))
 	spec := o.env.Spec()
 	seen, act := envs.NewObservation(spec), envs.NewAction(spec)
 	for range n {
 		ranges.Draw(draws, seen)
-		if err := o.policy.Act(seen, act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.policy.Act(seen, act, true))
 		out = append(out, o.step(seen, act, out))
 	}
 	return out

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Results that were written are read again and joined: every row of each, under its folder's name.
@@ -12,41 +14,24 @@ func TestPanels(t *testing.T) {
 	dir := t.TempDir()
 	var dirs []string
 	for i, name := range []string{"light", "heavy"} {
-		r, err := Analyse([]Family{family("one", 1+float64(i), 10), family("other", 2, 10)}, []float64{0.01, 0.06}, 100, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Analyse([]Family{family("one", 1+float64(i), 10), family("other", 2, 10)}, []float64{0.01, 0.06}, 100, 1))(t)
 		r.Objective, r.Unit, r.Limit = "price", "USD/h", "violated"
 		dirs = append(dirs, filepath.Join(dir, name))
-		if _, err := Write(dirs[i], r); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Write(dirs[i], r))(t)
 	}
-	results, err := Load(dirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(Load(dirs))(t)
 	out := filepath.Join(dir, "out")
-	files, err := WritePanels(out, results, 2, 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(WritePanels(out, results, 2, 0.05))(t)
 	for _, f := range files {
 		if s, err := os.Stat(filepath.Join(out, f)); err != nil || s.Size() == 0 {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
 	for _, kind := range []string{"points", "levels"} {
-		joined, err := os.ReadFile(filepath.Join(out, "frontiers_"+kind+".csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		joined := must.Get(os.ReadFile(filepath.Join(out, "frontiers_"+kind+".csv")))(t)
 		var want []string
 		for i, d := range dirs {
-			own, err := os.ReadFile(filepath.Join(d, "frontier_"+kind+".csv"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			own := must.Get(os.ReadFile(filepath.Join(d, "frontier_"+kind+".csv")))(t)
 			lines := strings.Split(strings.TrimSpace(string(own)), "\n")
 			if i == 0 {
 				want = append(want, "panel,"+lines[0])
@@ -65,12 +50,8 @@ func TestLoadErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		d := filepath.Join(dir, name)
-		if err := os.MkdirAll(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(d, "frontier.json"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d, 0o777))
+		must.Do(t, os.WriteFile(filepath.Join(d, "frontier.json"), []byte(text), 0o666))
 		return d
 	}
 	point := `"points":[{"family":"a","setting":"b","violated":{"mean":0,"lo":0,"hi":0},"price":{"mean":1,"lo":1,"hi":1},"beaten":false}]`

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -45,10 +46,7 @@ func family(name string, factor float64, seeds int) Family {
 
 // Pairing by workload seeds makes the ratio's interval far narrower than the prices': what all families share cancels.
 func TestAnalyse(t *testing.T) {
-	r, err := Analyse([]Family{family("one", 1, 40), family("other", 1.3, 40)}, []float64{0.01, 0.06, 0.2}, 1000, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Analyse([]Family{family("one", 1, 40), family("other", 1.3, 40)}, []float64{0.01, 0.06, 0.2}, 1000, 1))(t)
 	if len(r.Points) != 4 || len(r.Levels) != 6 {
 		t.Fatalf("%d points, %d levels", len(r.Points), len(r.Levels))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -32,9 +33,7 @@ func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	return dir
 }
@@ -63,17 +62,11 @@ func TestCheck(t *testing.T) {
 	source.Machine.Functions, source.Machine.Percent = filepath.Join(dir, "f.csv"), true
 	source.Machine.Orchestration, source.Machine.Delays = bill.Standard, workflow.Delays{Node: 0.05}
 	s, err := profiles.Open(filepath.Join(dir, "m.asl.json"), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r, err := profiles.OpenRequests(filepath.Join(dir, "r.csv"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := profiles.Check(s, r, profiles.DefaultCheck())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, r := range c.Rows {
 		proof.Log(t, "%s: predicted %.6g, measured %.6g", r.Quantity, r.Predicted, r.Measured)
 	}
@@ -102,9 +95,7 @@ func TestCheck(t *testing.T) {
 	o := profiles.DefaultCheck()
 	o.Estimate = true
 	c, err = profiles.Check(s, r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// The standard error of the mean of 2,000 requests is 0.03 s, over 2.75 delays.
 	if got := c.Delays.Node; math.Abs(got-0.05) > 0.03 || !c.Estimated || c.Requests != 2000 {
 		t.Errorf("a delay of %g s from %d requests, want about 0.05 from 2,000", got, c.Requests)
@@ -169,10 +160,7 @@ func TestCheckApp(t *testing.T) {
 		}
 	}
 	source.Choices = map[string]string{"f1": "1088", "resnet": "resnet-18@2048"}
-	s, err := profiles.Open("app2", source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(profiles.Open("app2", source))(t)
 	if s.Functions[0].MB != 1088 || s.Functions[1].MB != 2048 {
 		t.Errorf("functions %+v", s.Functions)
 	}

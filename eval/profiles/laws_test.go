@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -31,10 +32,7 @@ func requestRows(l perfmodel.Law) string {
 
 func TestFitLaws(t *testing.T) {
 	truth := perfmodel.Law{Work: 0.4, Parallel: 0.9, Overhead: 0.15, Crowding: 0.1}
-	r, err := profiles.FitLaws(strings.NewReader(requestRows(truth)), "requests.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(profiles.FitLaws(strings.NewReader(requestRows(truth)), "requests.csv"))(t)
 	f := r.Functions[0]
 	if f.Name != "thumb" || f.Rows != 48 || len(f.Settings) != 12 || len(f.Untold) != 1 || f.Untold[0].Parameter != "idle" {
 		t.Errorf("%s: %d rows, %d settings, not told %+v; want thumb, 48, 12, idle", f.Name, f.Rows, len(f.Settings), f.Untold)
@@ -46,10 +44,7 @@ func TestFitLaws(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	files, err := profiles.WriteLaws(dir, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(profiles.WriteLaws(dir, r))(t)
 	for _, name := range files {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
@@ -68,10 +63,7 @@ func TestFitLaws(t *testing.T) {
 func TestFitLawsOfWindows(t *testing.T) {
 	text := "cpu,instances,requests,window,ms,memory_mb,note\n" +
 		"250m,2,60,60,1000,100,a\n500,2,60,60,400,110,b\n1000,1,0,60,NaN,90,idle\n1000,1,60,60,300,120,c\n"
-	r, err := profiles.FitLaws(strings.NewReader(text), "windows.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(profiles.FitLaws(strings.NewReader(text), "windows.csv"))(t)
 	f := r.Functions[0]
 	if r.Idle != 1 || f.Name != "function" || f.Rows != 3 || f.Law.Idle != 110 || f.Settings[0].Inside != 0.5 ||
 		f.Settings[0].CPU != 250 {
@@ -120,10 +112,7 @@ func TestFitLawsWrong(t *testing.T) {
 func TestLawsYAMLNames(t *testing.T) {
 	for name, want := range map[string]string{"resize": "function: resize,", "no": `function: "no",`,
 		"a: b": `function: "a: b",`} {
-		r, err := profiles.FitLaws(strings.NewReader("function,cpu,inside,ms\n"+name+",1000,1,10\n"), "f.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(profiles.FitLaws(strings.NewReader("function,cpu,inside,ms\n"+name+",1000,1,10\n"), "f.csv"))(t)
 		if got := r.YAML(); !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
@@ -133,33 +122,22 @@ func TestLawsYAMLNames(t *testing.T) {
 // FaaSConf's measured windows, every fourth: p75 in place of the mean. Nearest repetitions differ by a factor with
 // quartiles of about 0.8 and 1.25 (docs/sizing/agreement.md).
 func TestFaaSConfWindows(t *testing.T) {
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv")))(t)
 	defer f.Close()
 	all, err := csv.NewReader(f).ReadAll() // of each function 4 parts of an action and 10 measurements, then 6 of the window
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var b strings.Builder
 	b.WriteString("function,cpu,instances,limit,requests,window,seconds\n")
 	for i := 1; i < len(all); i += 4 {
 		row := all[i]
 		n := len(row) / 14
 		for f := range n {
-			limit, err := strconv.ParseFloat(row[4*f+3], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			limit := must.Get(strconv.ParseFloat(row[4*f+3], 64))(t)
 			m := row[4*n+10*f:] // function, cpu, memory, replicas, four metrics, p75
 			fmt.Fprintf(&b, "%s,%s,%s,%d,%s,30,%s\n", m[0], m[1], m[3], int(1+9*limit), row[14*n+3], m[8])
 		}
 	}
-	r, err := profiles.FitLaws(strings.NewReader(b.String()), "parallel_10.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(profiles.FitLaws(strings.NewReader(b.String()), "parallel_10.csv"))(t)
 	t.Logf("\n%s", profiles.LawsText(r))
 	for _, f := range r.Functions {
 		if !(f.LeftOut > 0.05 && f.LeftOut < 0.25) {

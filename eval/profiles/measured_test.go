@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval/profiles"
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -47,10 +48,7 @@ func distribution(t *testing.T, s *profiles.Subject) workflow.Distribution {
 	for n := range laws {
 		laws[n] = s.Functions[s.Flow.Function(n)].Law
 	}
-	d, err := s.Flow.Distribution(laws, s.Delays, workflow.Grid{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(s.Flow.Distribution(laws, s.Delays, workflow.Grid{}))(t)
 	return d
 }
 
@@ -65,30 +63,16 @@ func TestMeasuredApps(t *testing.T) {
 		source := profiles.DefaultSource()
 		m := &source.Machine
 		m.Functions, m.Percent, m.Tariff = filepath.Join(dir, app+"_functions.csv"), true, "table"
-		s, err := profiles.Open(filepath.Join(dir, app+".json"), source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := profiles.OpenRequests(filepath.Join(dir, app+"_Duration_AWS.csv"), filepath.Join(dir, app+"_Cost_AWS.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(filepath.Join(dir, app+".results.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(profiles.Open(filepath.Join(dir, app+".json"), source))(t)
+		r := must.Get(profiles.OpenRequests(filepath.Join(dir, app+"_Duration_AWS.csv"), filepath.Join(dir, app+"_Cost_AWS.csv")))(t)
+		text := must.Get(os.ReadFile(filepath.Join(dir, app+".results.json")))(t)
 		var p published
-		if err := json.Unmarshal(text, &p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &p))
 		d := distribution(t, s)
 		for _, estimate := range []bool{false, true} {
 			o := profiles.DefaultCheck()
 			o.Estimate = estimate
-			c, err := profiles.Check(s, r, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(profiles.Check(s, r, o))(t)
 			checks = append(checks, c)
 			mean, p95, cost := c.Rows[0], c.Rows[2], c.Rows[4]
 			what := app + ", 3,000 requests: errors of predicted mean, p95 and cost"
@@ -132,15 +116,9 @@ func TestMeasuredApps(t *testing.T) {
 
 // Parrotfish's profiling on the functions that were measured at 46 sizes.
 func TestMeasuredReplay(t *testing.T) {
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "slapp", "function_profiles.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "slapp", "function_profiles.csv")))(t)
 	defer f.Close()
-	r, err := profiles.Replay(f, profiles.DefaultReplay())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(profiles.Replay(f, profiles.DefaultReplay()))(t)
 	var parrotfish, even profiles.DesignError
 	for _, d := range r.Designs {
 		if d.Sizes == 8 && d.Design == "parrotfish" {

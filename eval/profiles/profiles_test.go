@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // runs are two functions at 12 sizes: one with a knee at 1,000 MB, one that decays exponentially.
@@ -24,10 +25,7 @@ func runs() string {
 }
 
 func TestFit(t *testing.T) {
-	r, err := profiles.Fit(strings.NewReader(runs()), profiles.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(profiles.Fit(strings.NewReader(runs()), profiles.Default()))(t)
 	for i, want := range []string{"knee", "exponential"} {
 		if got := r.Functions[i].Laws[0]; string(got.Form) != want || got.LeftOut > 1e-6 {
 			t.Errorf("%s: %s chosen, which errs by %v; want %s without an error", r.Functions[i].Name, got.Form, got.LeftOut, want)
@@ -38,20 +36,14 @@ func TestFit(t *testing.T) {
 	}
 	q := profiles.Default()
 	q.Few, q.Law = 5, "exponential"
-	few, err := profiles.Fit(strings.NewReader(runs()), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	few := must.Get(profiles.Fit(strings.NewReader(runs()), q))(t)
 	if f := few.Functions[0]; f.Used != 5 || len(f.Laws) != 1 || len(f.Sizes) != 13 {
 		t.Errorf("%d sizes used, %d laws, %d sizes judged; want 5, 1, 13", f.Used, len(f.Laws), len(f.Sizes))
 	}
 }
 
 func TestWrite(t *testing.T) {
-	r, err := profiles.Fit(strings.NewReader(runs()), profiles.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(profiles.Fit(strings.NewReader(runs()), profiles.Default()))(t)
 	text := profiles.Text(r)
 	for _, want := range []string{"thumb", "chosen: 0.1 s + 500 MB·s / min(MB, 1000)", "80th percentile", "eq. 3.1"} {
 		if !strings.Contains(text, want) {
@@ -59,28 +51,20 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	files, err := profiles.Write(dir, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(profiles.Write(dir, r))(t)
 	for _, f := range files {
 		if info, err := os.Stat(filepath.Join(dir, f)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "profile.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(dir, "profile.json")))(t)
 	var back struct {
 		Functions []struct {
 			Name  string
 			Sizes []struct{ MB, Mean, Predicted float64 }
 		}
 	}
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &back))
 	if f := back.Functions[0]; f.Name != "thumb" || f.Sizes[0].MB != 128 || math.Abs(f.Sizes[0].Predicted-f.Sizes[0].Mean) > 1e-6 {
 		t.Errorf("profile.json has %+v", f)
 	}

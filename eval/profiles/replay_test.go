@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -31,10 +32,7 @@ func many() string {
 func TestReplay(t *testing.T) {
 	o := profiles.DefaultReplay()
 	o.Seeds, o.Points = 3, 7
-	r, err := profiles.Replay(strings.NewReader(many()), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(profiles.Replay(strings.NewReader(many()), o))(t)
 	if len(r.Designs) != 2*5 || r.Functions != 2 {
 		t.Fatalf("%d rows of %d functions, want 10 of 2", len(r.Designs), r.Functions)
 	}
@@ -56,10 +54,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("a second replay differs: %v", err)
 	}
 	dir := t.TempDir()
-	files, err := profiles.WriteReplay(dir, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(profiles.WriteReplay(dir, r))(t)
 	for _, f := range files {
 		if info, err := os.Stat(filepath.Join(dir, f)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", f, err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Numbers of one table have the same decimals and power of a thousand; what is not finite is n/a.
@@ -103,27 +105,18 @@ func TestTable(t *testing.T) {
 // What was written is read back by column; a file without rows is removed, and a missing one is no error.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteFile(dir, "a.csv", [][]string{{"name", "x"}, {"one, two", "1.5"}}); err != nil {
-		t.Fatal(err)
-	}
-	f, err := ReadFile(dir, "a.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteFile(dir, "a.csv", [][]string{{"name", "x"}, {"one, two", "1.5"}}))
+	f := must.Get(ReadFile(dir, "a.csv"))(t)
 	row := f.Rows[0]
 	if f.Text(row, "name") != "one, two" || f.Number(row, "x") != 1.5 || f.Text(row, "y") != "" ||
 		!math.IsNaN(f.Number(row, "name")) {
 		t.Errorf("read back %+v", f)
 	}
-	if err := WriteFile(dir, "a.csv", [][]string{{"name", "x"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteFile(dir, "a.csv", [][]string{{"name", "x"}}))
 	if f, err := ReadFile(dir, "a.csv"); f != nil || err != nil {
 		t.Errorf("a file without rows is left: %v, %v", f, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "empty.csv"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "empty.csv"), nil, 0o600))
 	if _, err := ReadFile(dir, "empty.csv"); err == nil || !strings.Contains(err.Error(), "is empty") {
 		t.Errorf("an empty file: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -26,37 +27,23 @@ workload: {kind: closed-loop}
 agent: {name: maddpg, hidden: [8], keys: 4, batch: 4, learning_starts: 8, shared: true}
 train: {steps: 24, envs: 2, evaluate: {every: 0}}
 `
-	x, err := configs.Parse("lab.yaml", []byte(text), sets, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := train.Start(context.Background(), x, train.Options{RunsDir: t.TempDir(), Name: "lab"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Parse("lab.yaml", []byte(text), sets, catalog.Default()))(t)
+	r := must.Get(train.Start(context.Background(), x, train.Options{RunsDir: t.TempDir(), Name: "lab"}))(t)
 	return r.Dir
 }
 
 // read is a library as it comes from a file.
 func read(t *testing.T, rows int) *library.Library {
 	t.Helper()
-	l, err := library.Make(context.Background(), library.Plan{
+	l := must.Get(library.Make(context.Background(), library.Plan{
 		NewEnv: func() (envs.Env, error) {
 			return closed(t, func(c *sizing.Config) { c.Users, c.Windows = []int{10, 20}, 5 }), nil
 		},
 		Rows: rows, Seed: 1, Low: 0.2, High: 0.8,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var b bytes.Buffer
-	if err := l.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	out, err := library.Parse("rows.csv", b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Write(&b))
+	out := must.Get(library.Parse("rows.csv", b.Bytes()))(t)
 	return out
 }
 
@@ -64,9 +51,7 @@ func read(t *testing.T, rows int) *library.Library {
 func serve(t *testing.T, o Online) (with, without *Result, s *Server) {
 	t.Helper()
 	s, err := NewServer(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -159,10 +144,8 @@ func withBands(o Online, path string) Online {
 func TestServeRefuses(t *testing.T) {
 	shared, own := lab(t), lab(t, "agent.shared=false")
 	bands := filepath.Join(t.TempDir(), "bands.json")
-	if err := os.WriteFile(bands, []byte(`{"bands": [{"application": "tcktapp", "workload": 10, "lb": 1, "ub": 2}]}`),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(bands, []byte(`{"bands": [{"application": "tcktapp", "workload": 10, "lb": 1, "ub": 2}]}`),
+		0o600))
 	for want, change := range map[string]func(*Online){
 		"is missing": func(o *Online) { o.Checkpoint = filepath.Join(t.TempDir(), "none") },
 		"want parallel": func(o *Online) {

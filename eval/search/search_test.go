@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/sizing/library"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func closed(t *testing.T, change func(*sizing.Config)) envs.Env {
@@ -25,37 +26,25 @@ func closed(t *testing.T, change func(*sizing.Config)) envs.Env {
 	if change != nil {
 		change(&c)
 	}
-	env, err := sizing.New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(sizing.New(c, w))(t)
 	return env
 }
 
 func randomSearch(t *testing.T, env envs.Env) rollout.Actor {
 	t.Helper()
-	r, err := baselines.NewRandomSearch(baselines.DefaultRandomSearch(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(baselines.NewRandomSearch(baselines.DefaultRandomSearch(), env))(t)
 	return rollout.Actor{Tuner: r}
 }
 
 func run(t *testing.T, env envs.Env, a rollout.Actor, p Protocol) *Result {
 	t.Helper()
-	r, err := Run(context.Background(), env, a, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Run(context.Background(), env, a, p))(t)
 	return r
 }
 
 func encoded(t *testing.T, r *Result) string {
 	t.Helper()
-	b, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(r))(t)
 	return string(b)
 }
 
@@ -151,15 +140,12 @@ func (r *recorder) Observe(act *envs.Action, out *envs.Outcome) error {
 // seed get the same.
 func TestWarmUp(t *testing.T) {
 	env := closed(t, func(c *sizing.Config) { c.Users = []int{10, 15} })
-	l, err := library.Make(context.Background(), library.Plan{
+	l := must.Get(library.Make(context.Background(), library.Plan{
 		NewEnv: func() (envs.Env, error) {
 			return closed(t, func(c *sizing.Config) { c.Users, c.Windows = []int{10, 15}, 5 }), nil
 		},
 		Rows: 60, Seed: 1, High: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	p := protocol()
 	p.Library, p.Warm, p.Windows, p.Repetitions, p.Fresh = l.Rows, 12, 2, 2, 1
 	a, b := &recorder{action: 0.5}, &recorder{action: 0.7, by: "safe"}
@@ -198,10 +184,7 @@ func TestWarmUp(t *testing.T) {
 // Policies are measured as tuners are.
 func TestPolicy(t *testing.T) {
 	env := closed(t, nil)
-	f, err := baselines.NewFixed(baselines.DefaultFixed(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(baselines.NewFixed(baselines.DefaultFixed(), env))(t)
 	p := protocol()
 	p.Repetitions = 1
 	r := run(t, env, rollout.Actor{Policy: f}, p)
@@ -229,10 +212,7 @@ func TestProtocolErrors(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	open, err := sizing.New(sizing.Default(), sizing.DefaultWorkload())
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := must.Get(sizing.New(sizing.Default(), sizing.DefaultWorkload()))(t)
 	if _, err := Run(context.Background(), open, randomSearch(t, open), protocol()); err == nil ||
 		!strings.Contains(err.Error(), "workload.kind: closed-loop") {
 		t.Errorf("users under arrivals: %v", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/tools/proof"
 	"github.com/stoker-rl/stoker/train"
@@ -25,26 +26,17 @@ import (
 // TestShipped: every entry opens, is small, matches its hashes, has the card that is made of it, and the configuration
 // on the card is the one in the command that remakes it.
 func TestShipped(t *testing.T) {
-	list, err := zoo.List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(zoo.List())(t)
 	if len(list) == 0 {
 		t.Fatal("the zoo is empty")
 	}
 	for _, e := range list {
 		t.Run(e.Name, func(t *testing.T) {
-			ck, err := zoo.Open(e.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ck := must.Get(zoo.Open(e.Name))(t)
 			if err := e.Card.Check(ck); err != nil {
 				t.Error(err)
 			}
-			page, err := os.ReadFile(filepath.Join("../../checkpoints/zoo", e.Name, zoo.PageFile))
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := must.Get(os.ReadFile(filepath.Join("../../checkpoints/zoo", e.Name, zoo.PageFile)))(t)
 			if now, err := e.Card.Page(); err != nil || !bytes.Equal(now, page) {
 				t.Errorf("%s is not what its %s makes (error %v): run stoker zoo card again", zoo.PageFile, zoo.CardFile, err)
 			}
@@ -70,13 +62,9 @@ func remake(t *testing.T, c *zoo.Card) {
 		t.Fatalf("the card's first command is %q, want stoker train CONFIG", c.Remake[0])
 	}
 	was, err := configs.Parse(zoo.CardFile, c.Config, nil, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	now, err := configs.Load(words[2], nil, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	made := map[string]bool{}
 	for _, command := range c.Remake {
 		switch words := strings.Fields(command); words[1] {
@@ -98,13 +86,9 @@ func remake(t *testing.T, c *zoo.Card) {
 	}
 	now.Seed, now.Engine, now.Eval = was.Seed, was.Engine, was.Eval
 	a, err := was.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b, err := now.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !bytes.Equal(a, b) {
 		t.Errorf("%s makes another configuration than the card's:\n%s\nwant\n%s", words[2], b, a)
 	}
@@ -115,39 +99,15 @@ func remake(t *testing.T, c *zoo.Card) {
 func TestShippedAct(t *testing.T) {
 	for _, name := range zoo.Names() {
 		t.Run(name, func(t *testing.T) {
-			ck, err := train.OpenCheckpoint(zoo.Prefix + name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x, err := train.ReadExperiment(ck, nil, catalog.Default())
-			if err != nil {
-				t.Fatal(err)
-			}
-			env, err := train.NewEnv(x, x.Eval.Split)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file, err := train.ReadPolicy(ck)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := catalog.Default().Learner(file.Agent)
-			if err != nil {
-				t.Fatal(err)
-			}
-			act, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ck := must.Get(train.OpenCheckpoint(zoo.Prefix + name))(t)
+			x := must.Get(train.ReadExperiment(ck, nil, catalog.Default()))(t)
+			env := must.Get(train.NewEnv(x, x.Eval.Split))(t)
+			file := must.Get(train.ReadPolicy(ck))(t)
+			a := must.Get(catalog.Default().Learner(file.Agent))(t)
+			act := must.Get(engines.Open(engines.Native, engines.Options{Device: "cpu"}))(t)
 			defer act.Close()
-			p, err := a.Open(file, env.Spec(), act)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ep, err := rollout.NewRunner(env).Episode(rollout.Actor{Policy: p}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(a.Open(file, env.Spec(), act))(t)
+			ep := must.Get(rollout.NewRunner(env).Episode(rollout.Actor{Policy: p}, 1))(t)
 			proof.Claim(t, proof.Row{Topic: "zoo", Claim: name + " opens from the binary and plays an episode",
 				Bound:    "at least one step",
 				Measured: "return of workload seed 1 as logged", Holds: ep.Length > 0})

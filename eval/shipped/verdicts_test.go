@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -56,33 +57,15 @@ func label(baseline string) string {
 // compare plays an entry and the first baseline of a name in its configuration.
 func compare(t *testing.T, name, baseline string, sets []string) eval.Comparison {
 	t.Helper()
-	choice, err := eval.Choose(catalog.Default(), []string{zoo.Prefix + name}, "", sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	choice := must.Get(eval.Choose(catalog.Default(), []string{zoo.Prefix + name}, "", sets))(t)
 	x := choice.Experiment
-	seeds, err := configs.ParseSeeds(x.Eval.Seeds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seeds := must.Get(configs.ParseSeeds(x.Eval.Seeds))(t)
 	newEnv := func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }
-	env, err := newEnv()
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, err := eval.Metrics(env.Spec(), x.Eval.Metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := eval.Run(t.Context(), eval.Request{NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds,
-		Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := eval.Summarise(p, eval.Analysis{Metrics: metrics, Resamples: 10_000, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(newEnv())(t)
+	metrics := must.Get(eval.Metrics(env.Spec(), x.Eval.Metrics))(t)
+	p := must.Get(eval.Run(t.Context(), eval.Request{NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds,
+		Workers: 1}))(t)
+	s := must.Get(eval.Summarise(p, eval.Analysis{Metrics: metrics, Resamples: 10_000, Seed: 1}))(t)
 	for _, c := range s.Comparisons {
 		if c.A == name && c.B == baseline {
 			return c

@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 func power(t *testing.T, p Plan, trials int) float64 {
 	t.Helper()
-	x, err := Power(p, trials, rng.New(1, "power test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(Power(p, trials, rng.New(1, "power test")))(t)
 	return x
 }
 
@@ -143,8 +141,6 @@ func BenchmarkPower(b *testing.B) {
 	p := Plan{Effect: 0.5, Variation: Variation{Seeds: 1, Workloads: 1}, TrainingSeeds: 5, WorkloadSeeds: 20, Baselines: 4}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Power(p, 1, rng.New(1, "bench")); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Power(p, 1, rng.New(1, "bench")))(b)
 	}
 }

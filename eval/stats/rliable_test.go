@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -35,14 +36,9 @@ type recorded struct {
 // workload with the runs as training seeds; on several it draws the runs of each task by themselves, which is written
 // out here.
 func TestRliable(t *testing.T) {
-	b, err := os.ReadFile("testdata/rliable.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("testdata/rliable.json"))(t)
 	var r recorded
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &r))
 	resamples := size(5000, 50_000)
 	points, bounds, worst, steps, n := 0.0, 0, 0.0, 0.0, 0
 	point := func(what string, got, want float64) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -34,15 +35,9 @@ func pairedWidth(a, b []float64, key rng.Key) float64 {
 // those of its first training seed, under the name "".
 func realScores(t *testing.T) map[string]map[string][]float64 {
 	t.Helper()
-	f, err := os.Open("../../docs/results/sizing/scores.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("../../docs/results/sizing/scores.csv"))(t)
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(f).ReadAll())(t)
 	first := ""
 	out := map[string]map[string][]float64{}
 	for _, r := range rows[1:] {
@@ -56,10 +51,7 @@ func realScores(t *testing.T) map[string]map[string][]float64 {
 				continue
 			}
 		}
-		x, err := strconv.ParseFloat(r[4], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(strconv.ParseFloat(r[4], 64))(t)
 		if out[r[3]] == nil {
 			out[r[3]] = map[string][]float64{}
 		}

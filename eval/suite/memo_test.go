@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A part is done once for each key, comes back with all its bits, and a failed one is done again.
@@ -38,9 +40,7 @@ func TestMemo(t *testing.T) {
 		t.Fatalf("%q, %v", files, err)
 	}
 	for _, f := range files {
-		if err := os.WriteFile(f, []byte("damaged"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(f, []byte("damaged"), 0o644))
 	}
 	if _, err := Memo(o, "a", do); err == nil {
 		t.Error("a damaged part was taken")

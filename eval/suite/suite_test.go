@@ -17,21 +17,16 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadDir(dir))(t)
 	out := map[string]string{}
 	for _, e := range list {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		out[e.Name()] = string(b)
 	}
 	return out
@@ -49,10 +44,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s: %d of %d", stage, done, all)
 			}
 		}}
-		res, err := Run(t.Context(), toy(), o, dir, Made{"v1", "abc"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(Run(t.Context(), toy(), o, dir, Made{"v1", "abc"}))(t)
 		if n := told.Load(); n != 3*12+50 {
 			t.Errorf("progress was told %d times, want once for each part", n)
 		}
@@ -85,9 +77,7 @@ func checkFolder(t *testing.T, res *Result, files map[string]string) {
 		Comparisons    []map[string]any
 		Figures        []string
 	}
-	if err := json.Unmarshal([]byte(files["suite.json"]), &raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(files["suite.json"]), &raw))
 	if raw.Suite != "toy" || raw.Command != "stoker suite toy --seeds 1-12" ||
 		!slices.Equal(raw.Figures, []string{"cost.png"}) {
 		t.Errorf("suite.json says %+v", raw)
@@ -144,9 +134,7 @@ func TestFolders(t *testing.T) {
 	}
 	put := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	put("thesis.tex", "years of work")
 	refused := func(want string) {
@@ -166,9 +154,7 @@ func TestFolders(t *testing.T) {
 	put("old.csv", "1")
 	put("old_figure.png", "1")
 	put("old_figure.csv", "1")
-	if err := run(toy()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(toy()))
 	got := read(t, dir)
 	if got["thesis.tex"] != "years of work" || got["squares.csv"] == "" {
 		t.Errorf("the folder has %d files", len(got))
@@ -179,9 +165,7 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	// What a crash left in the midst of writing can be written again.
-	if err := os.Remove(filepath.Join(dir, ResultFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, ResultFile)))
 	refused("holds other things")
 	put(markFile, "toy")
 	if err := run(toy()); err != nil {

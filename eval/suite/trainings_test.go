@@ -11,16 +11,14 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
 func lqr(t *testing.T, sets ...string) *configs.Experiment {
 	t.Helper()
 	sets = append([]string{"train.steps=4000", "train.evaluate.every=2000", "engine.threads=1"}, sets...)
-	x, err := configs.Load("classic/lqr.yaml", sets, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Load("classic/lqr.yaml", sets, catalog.Default()))(t)
 	return x
 }
 
@@ -48,35 +46,22 @@ func TestTrain(t *testing.T) {
 		t.Fatalf("the run to stop gave %v", err)
 	}
 	all := []Training{{"half", lqr(t)}, {"whole", lqr(t)}}
-	dirs, err := o.Train(t.Context(), "training", all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := must.Get(o.Train(t.Context(), "training", all))(t)
 	var logs [2]string
 	for i, dir := range dirs {
-		b, err := os.ReadFile(filepath.Join(dir, "metrics.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join(dir, "metrics.jsonl")))(t)
 		logs[i] = string(b)
 	}
 	if logs[0] == "" || logs[0] != logs[1] {
 		t.Errorf("the stopped run's metrics:\n%s\nthe other's:\n%s", logs[0], logs[1])
 	}
 	info := func() os.FileInfo {
-		i, err := os.Stat(filepath.Join(dirs[1], "run.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := must.Get(os.Stat(filepath.Join(dirs[1], "run.json")))(t)
 		return i
 	}
 	old := time.Unix(1_000_000_000, 0) // any time of writing differs from it, however coarse the file system's clock
-	if err := os.Chtimes(filepath.Join(dirs[1], "run.json"), old, old); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.Train(t.Context(), "training", all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(filepath.Join(dirs[1], "run.json"), old, old))
+	must.Get(o.Train(t.Context(), "training", all))(t)
 	if !info().ModTime().Equal(old) {
 		t.Error("a finished run was written again")
 	}

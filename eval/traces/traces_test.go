@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -19,10 +20,7 @@ import (
 func TestDescribe(t *testing.T) {
 	c := &workload.Contents{Name: "hand", PerMinute: []uint64{12, 0, 0, 6, 0, 0},
 		Functions: []workload.FunctionTotal{{Name: "a", Total: 3}, {Name: "b", Total: 15}, {Name: "c"}}}
-	r, err := Describe(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Describe(c))(t)
 	if r.Requests != 18 || r.Functions != 3 || r.Active != 2 || r.Minutes != 6 || r.Rate != 0.05 {
 		t.Errorf("%d requests of %d functions, %d active, in %d minutes at %v", r.Requests, r.Functions, r.Active, r.Minutes, r.Rate)
 	}
@@ -49,22 +47,13 @@ func TestDescribe(t *testing.T) {
 func TestPoissonDispersion(t *testing.T) {
 	c := workload.Default()
 	c.Kind, c.Rate, c.Length = workload.Poisson, 0.5, 14*1440
-	s, err := workload.Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := s.Arrivals(4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(workload.Open(c))(t)
+	a := must.Get(s.Arrivals(4))(t)
 	counts := make([]uint64, c.Length)
 	for x, ok := a.Next(); ok; x, ok = a.Next() {
 		counts[x.Time/workload.Minute]++
 	}
-	r, err := Describe(&workload.Contents{PerMinute: counts})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Describe(&workload.Contents{PerMinute: counts}))(t)
 	minutes, index := r.dispersion()
 	if len(minutes) != len(widths) {
 		t.Errorf("the dispersion is at %v minutes, want %v", minutes, widths)
@@ -80,13 +69,8 @@ func TestPoissonDispersion(t *testing.T) {
 func TestScale(t *testing.T) {
 	names := catalog.Default()
 	for _, id := range Loaded(names) {
-		r, err := Read(Source{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.ScaleFor(names, Source{}, id, 0.5); err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Read(Source{}))(t)
+		must.Do(t, r.ScaleFor(names, Source{}, id, 0.5))
 		s := r.Scale
 		if math.Abs(s.Mean/s.Serves-0.5) > 1e-3 || !(s.Utilisation > 0) {
 			t.Errorf("%s: %+v, want half of what is served", id, s)
@@ -95,10 +79,7 @@ func TestScale(t *testing.T) {
 			t.Errorf("%s: the text lacks %s:\n%s", id, s.Set, Text(r))
 		}
 	}
-	r, err := Read(Source{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Read(Source{}))(t)
 	for want, f := range map[string]func() error{
 		"stoker/CartPole-v1 has no load":   func() error { return r.ScaleFor(names, Source{}, "stoker/CartPole-v1", 0.5) },
 		"the target utilisation is 0":      func() error { return r.ScaleFor(names, Source{}, "stoker/Sizing-v2", 0) },
@@ -113,13 +94,9 @@ func TestScale(t *testing.T) {
 // What is written can be read, and holds every minute and function. A fortnight is drawn by blocks.
 func TestWrite(t *testing.T) {
 	r, err := Read(Source{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	dir := filepath.Join(t.TempDir(), "new", "folder")
-	if err := Write(dir, r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, r))
 	for file, lines := range map[string]int{rateFile: 1441, functionsFile: 51, dispersionFile: 9} {
 		b, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil || strings.Count(string(b), "\n") != lines {
@@ -127,9 +104,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(dir, jsonFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var back Report
 	if err := json.Unmarshal(b, &back); err != nil || back.Requests != r.Requests || len(back.Figures) < 5 {
 		t.Errorf("%s came back as %+v, %v", jsonFile, back, err)
@@ -175,17 +150,9 @@ func TestRealTraces(t *testing.T) {
 // The stretch is found in the last 30 % of the trace, and the settings play its minutes: the window before the first,
 // then two for each.
 func TestFindStretch(t *testing.T) {
-	c, err := workload.ReadContents("", workload.ReadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Describe(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.FindStretch(85); err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(workload.ReadContents("", workload.ReadOptions{}))(t)
+	r := must.Get(Describe(c))(t)
+	must.Do(t, r.FindStretch(85))
 	s := r.Stretch
 	if s.Part != 1008 || s.From != 223 || strings.Join(s.Set, " ") != "env.windows=170 env.warmup=1 env.start=222.5" {
 		t.Errorf("found %+v", s)
@@ -194,17 +161,12 @@ func TestFindStretch(t *testing.T) {
 		t.Errorf("the text is\n%s", text)
 	}
 	dir := t.TempDir()
-	if err := Write(dir, r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, r))
 	b, err := os.ReadFile(filepath.Join(dir, stretchFile))
 	if err != nil || strings.Count(string(b), "\n") != 86 || !strings.Contains(string(b), "\n284,bursting,high,632,") {
 		t.Errorf("%v: %s", err, b)
 	}
-	x, err := configs.Load("faasconf/trace", nil, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Load("faasconf/trace", nil, catalog.Default()))(t)
 	if e := x.Env.Config.(*sizing.Config); e.Windows != 170 || e.Warmup != 1 || e.Start != 222.5 {
 		t.Errorf("configs/faasconf/trace.yaml plays %d windows from %v", e.Windows, e.Start)
 	}

@@ -206,7 +206,7 @@ func (r *Result) measure(ctx context.Context, m *variants.Model) error {
 	}
 	for i := range r.Plans {
 		if ctx.Err() != nil {
-			break
+			return nil //nolint:nilerr // whoever stops the question gets the plans that were served until then
 		}
 		got, err := x.Measure(r.Plans[i].Choice, period)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/workbench"
 )
 
@@ -17,9 +18,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("stoker eval ended with exit code %d", code)
 	}
 	var out strings.Builder
-	if err := run(&out, folder); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(&out, folder))
 	for _, want := range []string{
 		"stoker/DeepRM-v1: 2 policies on 8 workload seeds\n", "sjf against fcfs by slowdown: better",
 		"slowdown of sjf: mean ", " of 8 episodes\n",
@@ -28,10 +27,8 @@ func TestRun(t *testing.T) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}
 	}
-	if err := os.WriteFile(filepath.Join(folder, "scores.csv"), []byte("policy,training_seed,workload_seed,metric,value\n"+
-		"sjf,0,1,slowdown,fast\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "scores.csv"), []byte("policy,training_seed,workload_seed,metric,value\n"+
+		"sjf,0,1,slowdown,fast\n"), 0o666))
 	if err := run(&out, folder); err == nil || !strings.Contains(err.Error(), "scores.csv:2") {
 		t.Errorf("a score that is no number gives %v, want the line", err)
 	}

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The learned control comes within a tenth of the best one's cost.
 func TestRun(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), &out, t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t.Context(), &out, t.TempDir()))
 	_, line, _ := strings.Cut(out.String(), "episodes\n")
 	var learned, best float64
 	if _, err := fmt.Sscanf(line, "cost of an episode: %f learned, %f at best", &learned, &best); err != nil {

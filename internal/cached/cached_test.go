@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func TestNumber(t *testing.T) {
@@ -23,9 +25,7 @@ func TestNumber(t *testing.T) {
 	if x, err := ask("a", 9, nil); x != 1.0/3 || err != nil || calls != 1 {
 		t.Errorf("%v, %v after %d computations, want the first one's from the folder", x, err, calls)
 	}
-	if err := os.WriteFile(place("test", "a"), []byte(`{"key": "another", "value": 5}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(place("test", "a"), []byte(`{"key": "another", "value": 5}`), 0o600))
 	forget()
 	if x, _ := ask("a", 9, nil); x != 9 || calls != 2 {
 		t.Errorf("%v, want a file of another key to be passed over", x)

@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/stoker-rl/stoker/internal/golden"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func labels(ticks []plot.Tick) []string {
@@ -160,9 +161,7 @@ func everything() *Figure {
 func TestFigure(t *testing.T) {
 	var first, second bytes.Buffer
 	f := everything()
-	if err := errors.Join(f.PNG(&first, 60), f.PNG(&second, 60)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(f.PNG(&first, 60), f.PNG(&second, 60)))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("drawn twice, the figure differs")
 	}
@@ -175,14 +174,8 @@ func TestSave(t *testing.T) {
 	if err != nil || !slices.Equal(files, []string{"all.png", "all.svg", "all.pdf"}) {
 		t.Fatalf("%v, %v", files, err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "all.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(dir, "all.png")))(t)
+	img := must.Get(png.Decode(bytes.NewReader(b)))(t)
 	if w := img.Bounds().Dx(); w != 1017 { // 488 points at 150 dots per inch
 		t.Errorf("%d pixels wide", w)
 	}

@@ -8,6 +8,8 @@ import (
 	"image/png"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A chart with few colours keeps all of them; with many shades, each becomes a near one, and the file becomes smaller.
@@ -27,13 +29,8 @@ func TestCompactPNG(t *testing.T) {
 			img.SetRGBA(i%200, i/200, color.RGBA{uint8(shade / 8), uint8(shade % 8 * 3), 200, 255})
 		}
 		var file bytes.Buffer
-		if err := png.Encode(&file, img); err != nil {
-			t.Fatal(err)
-		}
-		small, err := CompactPNG(file.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, png.Encode(&file, img))
+		small := must.Get(CompactPNG(file.Bytes()))(t)
 		if len(small) >= file.Len() {
 			t.Errorf("%s: %d bytes, before %d", c.name, len(small), file.Len())
 		}
@@ -51,9 +48,7 @@ func TestCompactPNG(t *testing.T) {
 	// What a figure draws at once is what its PNG file becomes.
 	var file, once bytes.Buffer
 	f := Figure{Title: "a figure", Panels: []*Panel{NewPanel("a panel", "x", "y")}, Columns: 1, Width: 200, Height: 150}
-	if err := errors.Join(f.PNG(&file, 100), f.CompactPNG(&once, 100)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(f.PNG(&file, 100), f.CompactPNG(&once, 100)))
 	if again, err := CompactPNG(file.Bytes()); err != nil || !bytes.Equal(again, once.Bytes()) {
 		t.Errorf("%d bytes at once, %d from the file, error %v", once.Len(), len(again), err)
 	}

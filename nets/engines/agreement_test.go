@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -170,10 +171,7 @@ func TestAgreement(t *testing.T) {
 
 func open(t testing.TB, name string, d nets.DType) nets.Engine {
 	t.Helper()
-	e, err := Open(name, Options{DType: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Open(name, Options{DType: d}))(t)
 	return e
 }
 

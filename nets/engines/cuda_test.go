@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -26,10 +27,7 @@ func TestCUDAAgreement(t *testing.T) {
 	}
 	on := func(debug string) nets.Engine {
 		t.Setenv("STOKER_DEBUG", debug)
-		e, err := Open(Torch, Options{Device: *device, Deterministic: os.Getenv("CUBLAS_WORKSPACE_CONFIG") != ""})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Open(Torch, Options{Device: *device, Deterministic: os.Getenv("CUBLAS_WORKSPACE_CONFIG") != ""}))(t)
 		return e
 	}
 	captured, plain := on("0"), on("1")

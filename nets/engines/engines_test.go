@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
 func TestOpen(t *testing.T) {
 	for _, name := range Names() {
 		for _, d := range []nets.DType{nets.Float32, nets.Float64} {
-			e, err := Open(name, Options{DType: d})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(Open(name, Options{DType: d}))(t)
 			if i := e.Info(); i.Name != name || i.Device != "cpu" || i.DType != d.String() || i.Kernels == "" || i.Threads < 1 {
 				t.Errorf("%s in %v describes itself as %+v", name, d, i)
 			}

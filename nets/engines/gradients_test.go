@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -15,10 +16,7 @@ func TestGradients(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			e := open(t, name, nets.Float64)
-			all, err := netstest.Gradients(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(netstest.Gradients(e))(t)
 			n := 0
 			for _, g := range all {
 				n += g.N

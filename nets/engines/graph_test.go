@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -57,10 +58,7 @@ func TestGraphAgreement(t *testing.T) {
 
 func runGraph(t *testing.T, e nets.Engine, c netstest.GraphCase, seed uint64) netstest.GraphResult {
 	t.Helper()
-	r, err := netstest.RunGraph(e, c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(netstest.RunGraph(e, c, seed))(t)
 	return r
 }
 
@@ -83,19 +81,13 @@ func TestGraphAgreementWithLaws(t *testing.T) {
 				worst := 0.0
 				cases := netstest.Graphs()
 				for of, c := range cases {
-					apart, err := netstest.GraphPermutation(e, c, 3)
-					if err != nil {
-						t.Fatal(err)
-					}
+					apart := must.Get(netstest.GraphPermutation(e, c, 3))(t)
 					if !(apart <= bound) {
 						t.Errorf("%s: apart by %.2g", of, apart)
 					}
 					worst = max(worst, apart)
 				}
-				alone, err := netstest.GraphWithoutEdges(e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				alone := must.Get(netstest.GraphWithoutEdges(e))(t)
 				for _, c := range []struct {
 					claim string
 					apart float64
@@ -124,10 +116,7 @@ func TestGraphGradients(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			e := open(t, name, nets.Float64)
-			all, err := netstest.GraphGradients(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(netstest.GraphGradients(e))(t)
 			n := 0
 			for _, g := range all {
 				n += g.N

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -103,14 +104,10 @@ func (c scenario) run(t testing.TB, e nets.Engine, updates int) []result {
 		for _, o := range optimisers {
 			o.Advance()
 		}
-		if err := recorded.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, recorded.Run())
 	}
 	out := read()
-	if err := e.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Err())
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -11,14 +12,8 @@ import (
 func adamSubject(t testing.TB, d nets.DType, c nets.Adam) (nets.Engine, nets.Net, nets.Optimizer) {
 	t.Helper()
 	e := newTest(t, d)
-	n, err := e.NewNet(nets.MLP{Agents: 2, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := e.NewAdam(n, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(nets.MLP{Agents: 2, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}))(t)
+	o := must.Get(e.NewAdam(n, c))(t)
 	return e, n, o
 }
 

@@ -8,23 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
 func newTest(t testing.TB, d nets.DType) nets.Engine {
 	t.Helper()
-	e, err := New(Options{DType: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(Options{DType: d}))(t)
 	return e
 }
 
 func noError(t testing.TB, e nets.Engine) {
 	t.Helper()
-	if err := e.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Err())
 }
 
 // of returns a tensor with given numbers.
@@ -62,10 +58,7 @@ func TestOptions(t *testing.T) {
 		"gorgonia-"+release) || i.Threads < 1 {
 		t.Errorf("%+v", i)
 	}
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mod := must.Get(os.ReadFile("../../go.mod"))(t)
 	if !strings.Contains(string(mod), "gorgonia.org/gorgonia v"+release+"\n") {
 		t.Errorf("go.mod doesn't have gorgonia %s", release)
 	}
@@ -97,15 +90,9 @@ func TestVectorOperations(t *testing.T) {
 func TestErrors(t *testing.T) {
 	e, other := newTest(t, nets.Float32), newTest(t, nets.Float64)
 	a := nets.MLP{Agents: 2, In: []nets.Port{{Name: "state", Width: 3}}, Hidden: []int{4}, Out: 1, Activation: nets.ReLU}
-	n, err := e.NewNet(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(a))(t)
 	w, x, y, v := n.NewWork(5), e.NewTensor(2, 5, 3), e.NewTensor(2, 5, 1), e.NewTensor(2)
-	opt, err := e.NewAdam(n, nets.Adam{Rate: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt := must.Get(e.NewAdam(n, nets.Adam{Rate: 1}))(t)
 	forward := func() { n.Forward(w, x) }
 	for want, do := range map[string]func(){
 		"Forward: input 0 (state) of mlp 1 has shape [2 5 1], want [2 5 3]": func() { n.Forward(w, y) },
@@ -202,9 +189,7 @@ func TestRecord(t *testing.T) {
 	x := of(e, []float64{1}, 1)
 	double := e.Record("double", func() { e.Add(x, 1, x) })
 	for range 3 {
-		if err := double.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, double.Run())
 	}
 	near(t, "three runs", values(x), []float64{8}, 0)
 	for name, update := range map[string]func(){"broken": func() { e.Copy(x, nil) }, "empty": nil} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
@@ -14,10 +15,7 @@ import (
 
 func newGraphSubject(t testing.TB, e nets.Engine, name string) *netstest.GraphSubject {
 	t.Helper()
-	x, err := netstest.NewGraphSubject(e, netstest.Graphs()[name], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(netstest.NewGraphSubject(e, netstest.Graphs()[name], 1))(t)
 	return x
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/rng"
@@ -31,10 +32,7 @@ func newSubject(t testing.TB, e nets.Engine, a nets.Arch, batch int) subject {
 		}
 		return of(e, x, shape...)
 	}
-	n, err := e.NewNet(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(a))(t)
 	x := subject{net: n, work: n.NewWork(batch), g: drawn(a.AgentCount(), batch, a.Output().Width)}
 	e.Copy(n.Params(), drawn(n.Params().Shape()...))
 	for _, p := range a.Inputs() {
@@ -137,10 +135,7 @@ func TestConcurrentForward(t *testing.T) {
 // Of equal values the first is chosen, noise of −Inf excludes a choice, and a NaN makes its whole segment NaN.
 func TestHardChoice(t *testing.T) {
 	e := newTest(t, nets.Float64)
-	n, err := e.NewNet(nets.GumbelSoftmax{Agents: 1, Segments: []int{3, 2}, Temperature: 0.5, Hard: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(nets.GumbelSoftmax{Agents: 1, Segments: []int{3, 2}, Temperature: 0.5, Hard: true}))(t)
 	w, inf, nan := n.NewWork(2), math.Inf(1), math.NaN()
 	y := values(n.Forward(w, of(e, []float64{1, 1, 0, 0, nan, 9, 1, 1, 2, 3}, 1, 2, 5),
 		of(e, []float64{0, 0, 0, 0, 0, -inf, 0, 0, 0, 0}, 1, 2, 5)))
@@ -158,10 +153,7 @@ func TestHardChoice(t *testing.T) {
 // Logits that differ much, within a row and between rows, do not overflow.
 func TestSoftmaxRange(t *testing.T) {
 	e := newTest(t, nets.Float32)
-	n, err := e.NewNet(nets.GumbelSoftmax{Agents: 1, Segments: []int{2}, Temperature: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(nets.GumbelSoftmax{Agents: 1, Segments: []int{2}, Temperature: 1}))(t)
 	logits := []float64{9000, 0, 0, 0, -1e9, -1e9, 0, 9000}
 	y := n.Forward(n.NewWork(4), of(e, logits, 1, 4, 2), e.NewTensor(1, 4, 2))
 	noError(t, e)

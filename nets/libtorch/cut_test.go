@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // gotchSources are a small gotch: what each file of the real one looks like.
@@ -184,9 +186,7 @@ func goFiles() map[string][]byte {
 
 func TestCutGoKeepsWhatIsReached(t *testing.T) {
 	files, callers, err := cutGo(goFiles(), map[string]string{"AtgCat": "a.go:1", "AtShape": "a.go:2"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	holds := func(file string, parts, not []string) {
 		for _, p := range parts {
 			if !strings.Contains(string(files[file]), p) {
@@ -209,9 +209,7 @@ func TestCutGoKeepsWhatIsReached(t *testing.T) {
 
 	// What a variable needs to be set comes with it, and what C calls back.
 	files, _, err = cutGo(goFiles(), map[string]string{"AtPrint": "a.go:1", "AtLoad": "a.go:2"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	holds("tensor.go", []string{"func init() { order = binary", "encoding/binary",
 		"//export callback_fn\nfunc callback_fn"}, []string{"AtShape"})
 	if files["c-generated.go"] != nil {
@@ -235,9 +233,7 @@ func cFiles() map[string]string {
 
 func TestCutCppKeepsWhatIsReached(t *testing.T) {
 	texts, err := cutCpp(cFiles(), []string{"atg_cat", "at_shape", "tensor", "int64_t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for file, want := range map[string][2][]string{
 		apiHeader: {
 			{"<stdint.h>", "<stdexcept>", "<torch/types.h>", "typedef torch::Tensor *tensor;",
@@ -278,10 +274,7 @@ torch_api_generated.cpp.h:99:1: error: out of the file
 `
 
 func TestRefusedNamesTheFunctions(t *testing.T) {
-	texts, err := cutCpp(cFiles(), []string{"atg_add", "atg_cat"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	texts := must.Get(cutCpp(cFiles(), []string{"atg_add", "atg_cat"}))(t)
 	if got := refused(complaints, texts); !slices.Equal(got, []string{"atg_add", "atg_cat"}) {
 		t.Errorf("refused %v, want atg_add and atg_cat:\n%s", got, texts[bindings].text)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // goTool is the real go command, found before a test empties PATH.
@@ -72,10 +74,7 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 	m.pypi(nil)
 	m.toolchain(o)
 	var told []string
-	r, err := Ensure(t.Context(), o, func(line string) { told = append(told, line) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Ensure(t.Context(), o, func(line string) { told = append(told, line) }))(t)
 	if r.Functions != 3 || r.Threads != 2 || r.Torch.BLAS != "mkl" || r.Gotch != GotchVersion {
 		t.Errorf("record %+v", r)
 	}
@@ -147,10 +146,7 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }
 
@@ -164,10 +160,7 @@ func TestEnsureKeepsTheUsersWorkspace(t *testing.T) {
 		"mine/go.mod":   "module example.com/mine\n\ngo 1.26.0\n",
 		"mine/other.go": "package mine\n",
 	})
-	r, err := Ensure(t.Context(), o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Ensure(t.Context(), o, nil))(t)
 	work := read(t, filepath.Join(o.Root, "go.work"))
 	if !strings.Contains(work, "./mine") || strings.Contains(work, "/old") || !strings.Contains(work, r.Dir) {
 		t.Errorf("go.work became\n%s", work)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func TestRequirementsOfATorchWheel(t *testing.T) {
@@ -77,9 +79,7 @@ func TestWantedFilesOfWheels(t *testing.T) {
 func TestUnpackRefusesWhatIsNoWheel(t *testing.T) {
 	dir := plainDir(t)
 	path := filepath.Join(dir, "a.whl")
-	if err := os.WriteFile(path, []byte("<html>"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("<html>"), 0o644))
 	_, err := unpack(path, filepath.Join(dir, "out"))
 	wantError(t, err, "a.whl")
 	writeWheel(t, path, "x", "", map[string]string{"torch/lib/a.so": "x"})
@@ -130,10 +130,7 @@ func quiet(string) {}
 
 func leftovers(t *testing.T, dir string) []string {
 	t.Helper()
-	left, err := filepath.Glob(filepath.Join(dir, ".work-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := must.Get(filepath.Glob(filepath.Join(dir, ".work-*")))(t)
 	return left
 }
 
@@ -142,9 +139,7 @@ func TestFetchUnpacksIntoTheCache(t *testing.T) {
 	m.pypi(nil)
 	o := m.options()
 	torch, err := o.fetchTorch(t.Context(), quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if torch.Release != "2.11.0" || !strings.HasPrefix(torch.Root, o.torches()) || torch.Origin != FromPip {
 		t.Errorf("%+v", torch)
 	}
@@ -195,9 +190,7 @@ func TestFetchTriesOtherPythonTags(t *testing.T) {
 		return nil
 	})
 	o := m.options()
-	if _, err := o.fetchTorch(t.Context(), quiet); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(o.fetchTorch(t.Context(), quiet))(t)
 	if !m.didRun("cp311") {
 		t.Error("no other Python's wheels were asked for")
 	}
@@ -246,12 +239,8 @@ func TestFetchReplacesADamagedFolder(t *testing.T) {
 	m.pypi(nil)
 	o := m.options()
 	torch, err := o.fetchTorch(t.Context(), quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(torch.Lib, "libtorch_cpu.so")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.Remove(filepath.Join(torch.Lib, "libtorch_cpu.so")))
 	if torch, err = o.fetchTorch(t.Context(), quiet); err != nil {
 		t.Fatal(err)
 	}

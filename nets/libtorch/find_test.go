@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // python answers with a search path that holds a torch.
@@ -88,9 +90,7 @@ func TestFindTakesTheFetchedReleaseThatIsWanted(t *testing.T) {
 	put := func(name string, f fetch) string {
 		dir := filepath.Join(o.torches(), name)
 		torchAt(t, dir)
-		if err := f.write(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.write(dir))
 		return filepath.Join(dir, "torch")
 	}
 	plain := put("a", fetch{Release: "2.11.0"})
@@ -170,9 +170,7 @@ func TestLoaderDirsReadTheSystemsConfiguration(t *testing.T) {
 	if len(lost) != 1 || lost[0] != "libthree.so" {
 		t.Errorf("lost %v, want libthree.so only", lost)
 	}
-	if err := os.Remove(filepath.Join(m.sysroot, "extra/libtwo.so")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(m.sysroot, "extra/libtwo.so")))
 	if lost = m.unresolved(library{path: "/nowhere/lib.so", needed: []string{"libtwo.so"}}); len(lost) != 1 {
 		t.Error("found a library that is gone")
 	}

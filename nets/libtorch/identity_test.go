@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func identified(t *testing.T) (*machine, Torch) {
@@ -12,13 +14,8 @@ func identified(t *testing.T) (*machine, Torch) {
 	m := newMachine(t)
 	site := plainDir(t)
 	torchAt(t, site)
-	torch, err := inspect(m.system, FromPip, site)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := torch.identify(m.system); err != nil {
-		t.Fatal(err)
-	}
+	torch := must.Get(inspect(m.system, FromPip, site))(t)
+	must.Do(t, torch.identify(m.system))
 	return m, torch
 }
 
@@ -33,19 +30,13 @@ func TestIdentityFollowsTheBytes(t *testing.T) {
 	}
 	// A copy that kept the bytes but not the time is the same libtorch.
 	other := time.Unix(1_000_000_000, 0)
-	if err := os.Chtimes(path, other, other); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(path, other, other))
 	if err := torch.unchanged(); err != nil {
 		t.Errorf("touched only: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("another release"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("another release"), 0o644))
 	wantError(t, torch.unchanged(), "libtorch_cpu.so", "another file")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
 	wantError(t, torch.unchanged(), "libtorch_cpu.so is gone")
 	wantError(t, Torch{Lib: "/x"}.unchanged(), "names no files")
 }
@@ -85,9 +76,7 @@ func TestBLASBehindAlternatives(t *testing.T) {
 		m := newMachine(t)
 		dir := filepath.Join(m.sysroot, "usr/lib/x86_64-linux-gnu")
 		writeAll(t, dir, map[string]string{real: "x"})
-		if err := os.Symlink(filepath.Join(dir, real), filepath.Join(dir, "libblas.so.3")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(filepath.Join(dir, real), filepath.Join(dir, "libblas.so.3")))
 		if got := blasBehind(m.system, "libblas.so.3"); got != want {
 			t.Errorf("%s: %s, want %s", real, got, want)
 		}

@@ -6,16 +6,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func TestInspectReadsAWheelsLayout(t *testing.T) {
 	m := newMachine(t)
 	site := plainDir(t)
 	root := torchAt(t, site)
-	got, err := inspect(m.system, FromPip, site)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(inspect(m.system, FromPip, site))(t)
 	lib, nvidia := filepath.Join(root, "lib"), filepath.Join(site, "nvidia/cu13/lib")
 	if got.Root != root || got.Lib != lib || !slices.Equal(got.LibDirs, []string{lib, nvidia}) {
 		t.Errorf("folders: %+v", got)
@@ -39,12 +38,8 @@ func TestInspectReadsAnUnpackedZip(t *testing.T) {
 	// The zip of pytorch.org: libtorch/ with a build-version, CUDA's libraries
 	// in lib, and a header that asks for C++20.
 	zip := filepath.Join(plainDir(t), "libtorch")
-	if err := os.Rename(root, zip); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(zip, "version.py")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(root, zip))
+	must.Do(t, os.Remove(filepath.Join(zip, "version.py")))
 	old := elfSpec{symbols: []string{"_ZN3c105ErrorC1ERKSs"}}
 	writeAll(t, zip, map[string]string{
 		"build-version":       "2.11.0+cu128\n",
@@ -55,10 +50,7 @@ func TestInspectReadsAnUnpackedZip(t *testing.T) {
 			"(__cplusplus < 202002L)\n",
 	})
 	for _, named := range []string{zip, filepath.Dir(zip)} {
-		got, err := inspect(m.system, FromFolder, named)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(inspect(m.system, FromFolder, named))(t)
 		if got.Root != zip || got.CUDA != "12.8" || got.Std != "c++20" || got.NewABI || len(got.CUDALacks) != 0 {
 			t.Errorf("%s: %+v", named, got)
 		}
@@ -78,20 +70,13 @@ func TestInspectReadsDebian(t *testing.T) {
 		lib + "openblas-pthread/libblas.so.3": "x",
 		lib + "libgomp.so.1":                  "x",
 	})
-	if err := os.Symlink("openblas-pthread/libblas.so.3", filepath.Join(m.sysroot, lib, "libblas.so.3")); err != nil {
-		t.Fatal(err)
-	}
-	got, err := inspect(m.system, FromDebian, "/usr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("openblas-pthread/libblas.so.3", filepath.Join(m.sysroot, lib, "libblas.so.3")))
+	got := must.Get(inspect(m.system, FromDebian, "/usr"))(t)
 	// An older ask than gotch's own C++17 is raised; /usr/include is not named.
 	if got.Release != "1.13.0" || got.Std != "c++17" || got.CUDA != "" || !got.NewABI || len(got.Include) != 1 {
 		t.Errorf("%+v", got)
 	}
-	if err := got.identify(m.system); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, got.identify(m.system))
 	if got.BLAS != "openblas" {
 		t.Errorf("BLAS %q, want openblas", got.BLAS)
 	}
@@ -134,9 +119,7 @@ func TestInspectSaysWhatDoesNotFit(t *testing.T) {
 
 func remove(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(dir, name)))
 }
 
 func TestParseRelease(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // fittedHere puts a fitted copy into a cache and returns its options.
@@ -19,10 +21,7 @@ func fittedHere(t *testing.T) (*machine, Options, Fitted) {
 	o := m.options()
 	m.pypi(nil)
 	m.toolchain(o)
-	r, err := Ensure(t.Context(), o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Ensure(t.Context(), o, nil))(t)
 	t.Setenv("PATH", plainDir(t)) // no stoker-torch of the developer's own
 	return m, o, r
 }
@@ -63,9 +62,7 @@ func TestStatusGoesThroughItsStates(t *testing.T) {
 	if rep = Status(t.Context(), elsewhere); rep.Torch.Release != "9.9.9" {
 		t.Errorf("reported %s, the newest is 9.9.9", rep.Torch.Release)
 	}
-	if err := os.RemoveAll(r.Torch.Root); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(r.Torch.Root))
 	rep = Status(t.Context(), o)
 	if rep.State != Changed || rep.Next != "make cuda" || !strings.Contains(rep.Reason, "is gone") {
 		t.Errorf("vanished: %+v", rep)
@@ -114,9 +111,7 @@ func TestAChangedLibtorchIsFittedAnew(t *testing.T) {
 	_, o, r := fittedHere(t)
 	path := filepath.Join(r.Torch.Lib, "libtorch_cpu.so")
 	other := elfSpec{needed: []string{"libc10.so"}, payload: "another build"}
-	if err := os.WriteFile(path, other.bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, other.bytes(), 0o644))
 	err := r.Check()
 	if !errors.Is(err, ErrChanged) {
 		t.Fatalf("%v, want ErrChanged", err)
@@ -155,9 +150,7 @@ func TestPrepareChecksTheBinarysLibtorch(t *testing.T) {
 	buildFake(t, binary, r)
 	l, err := Prepare(binary, []string{"train", "x.yaml"},
 		[]string{"HOME=/h", "LD_LIBRARY_PATH=/other", "OMP_WAIT_POLICY=ACTIVE"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []string{"HOME=/h", "OMP_WAIT_POLICY=PASSIVE",
 		"LD_LIBRARY_PATH=" + strings.Join(append(slices.Clone(r.Torch.LibDirs), "/other"), ":")}
 	if !slices.Equal(l.Env, want) {
@@ -173,9 +166,7 @@ func TestPrepareChecksTheBinarysLibtorch(t *testing.T) {
 	if rep := Status(t.Context(), Options{Cache: plainDir(t)}); rep.State != Ready || rep.Binary != binary {
 		t.Errorf("status by the binary: %+v", rep)
 	}
-	if err := os.Remove(filepath.Join(r.Torch.Lib, "libc10.so")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(r.Torch.Lib, "libc10.so")))
 	_, err = Prepare(binary, nil, nil)
 	if !errors.Is(err, ErrChanged) {
 		t.Errorf("%v, want ErrChanged", err)
@@ -183,18 +174,14 @@ func TestPrepareChecksTheBinarysLibtorch(t *testing.T) {
 	if rep := Status(t.Context(), Options{Cache: plainDir(t)}); rep.State != Changed {
 		t.Errorf("status by the binary: %+v", rep)
 	}
-	if err := os.RemoveAll(r.Dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(r.Dir))
 	_, err = Prepare(binary, nil, nil)
 	wantError(t, err, fitNote, "make cuda")
 }
 
 func TestPrepareRefusesOtherBinaries(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err = Prepare(self, nil, nil); !errors.Is(err, ErrNoBinary) {
 		t.Errorf("%v, want ErrNoBinary: the test is built without libtorch", err)
 	}

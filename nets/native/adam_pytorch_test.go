@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/enginestest"
@@ -38,14 +39,9 @@ type recordedRun struct {
 
 func readRecording(t *testing.T) recording {
 	t.Helper()
-	text, err := os.ReadFile("testdata/adam.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/adam.json"))(t)
 	var r recording
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &r))
 	return r
 }
 
@@ -71,10 +67,7 @@ func TestAdamIsPyTorchs(t *testing.T) {
 	r := readRecording(t)
 	for _, name := range enginestest.Names() {
 		for _, d := range []nets.DType{nets.Float32, nets.Float64} {
-			e, err := enginestest.Open(name, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(enginestest.Open(name, d))(t)
 			worst, runs := 0.0, 0
 			for _, run := range r.Runs {
 				if run.DType == d.String() {
@@ -114,19 +107,13 @@ func command(engine string) string {
 func (r recordedRun) replay(t *testing.T, e nets.Engine, all recording) (worst float64) {
 	t.Helper()
 	// A linear layer of 6 inputs and 2 outputs: 14 parameters for each of two agents, clipped separately.
-	n, err := e.NewNet(nets.MLP{Agents: all.Groups, In: []nets.Port{{Name: "x", Width: 6}}, Out: 2, Activation: nets.ReLU})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(nets.MLP{Agents: all.Groups, In: []nets.Port{{Name: "x", Width: 6}}, Out: 2, Activation: nets.ReLU}))(t)
 	total := nets.Size(n.Params())
 	if total != all.Groups*all.Size {
 		t.Fatalf("%d parameters, want %d groups of %d", total, all.Groups, all.Size)
 	}
 	c := r.Case
-	adam, err := e.NewAdam(n, nets.Adam{Rate: c.Rate, Beta1: c.Beta1, Beta2: c.Beta2, Epsilon: c.Epsilon, Clip: c.Clip})
-	if err != nil {
-		t.Fatal(err)
-	}
+	adam := must.Get(e.NewAdam(n, nets.Adam{Rate: c.Rate, Beta1: c.Beta1, Beta2: c.Beta2, Epsilon: c.Epsilon, Clip: c.Clip}))(t)
 	x := make([]float64, total)
 	for i := range x {
 		x[i] = recordedStart(i)
@@ -164,9 +151,7 @@ func (r recordedRun) replay(t *testing.T, e nets.Engine, all recording) (worst f
 			t.Errorf("%s, %s: %s are off by %.2g of their largest", c.Name, r.DType, m.name, d/scale)
 		}
 	}
-	if err := e.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Err())
 	return worst
 }
 

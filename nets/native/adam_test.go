@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -12,10 +13,7 @@ import (
 func adamSubject(t testing.TB, d nets.DType, c nets.Adam) (nets.Engine, nets.Net, nets.Optimizer) {
 	e := New(Options{DType: d})
 	n := mustNet(t, e, nets.MLP{Agents: 2, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
-	o, err := e.NewAdam(n, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(e.NewAdam(n, c))(t)
 	return e, n, o
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -33,10 +34,7 @@ func TestAdamWithinASegment(t *testing.T) {
 		run := func(threads int, together bool) (all [][]float64) {
 			e := New(Options{Threads: threads})
 			x := newSubject(t, e, c.arch, batch, 7)
-			adam, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-2, Clip: c.clip})
-			if err != nil {
-				t.Fatal(err)
-			}
+			adam := must.Get(e.NewAdam(x.net, nets.Adam{Rate: 1e-2, Clip: c.clip}))(t)
 			target, second := e.NewTensor(x.net.Params().Shape()...), x.net.NewWork(batch)
 			y, dq, value, value2 := newNormal(e, rng.NewStream(3, "y"), agents, batch, 1),
 				e.NewTensor(agents, batch, 1), e.NewTensor(agents), e.NewTensor(agents)
@@ -59,9 +57,7 @@ func TestAdamWithinASegment(t *testing.T) {
 					update()
 					continue
 				}
-				if err := r.Run(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.Run())
 			}
 			noError(t, e)
 			for _, v := range []nets.Tensor{x.net.Params(), x.net.Grads(), target, value, value2, second.GradIn(1),

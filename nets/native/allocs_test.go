@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/rng"
@@ -25,10 +26,7 @@ func checkNoAllocation(t *testing.T, o Options, _ float64) {
 		e := New(o)
 		for _, batch := range []int{1, 300} { // gonum would compute products of 300 rows in parallel
 			x := newSubject(t, e, a, batch, 1)
-			adam, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-3, Clip: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			adam := must.Get(e.NewAdam(x.net, nets.Adam{Rate: 1e-3, Clip: 1}))(t)
 			noAllocs(t, name+" forward", func() { x.net.Forward(x.work, x.in...) })
 			noAllocs(t, name+" backward", func() { x.net.Backward(x.work, x.g, nets.Both) })
 			noAllocs(t, name+" step", func() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 	"github.com/stoker-rl/stoker/rng"
@@ -141,9 +142,7 @@ func (l *learner) run(t testing.TB, record bool) (all []float64) {
 	}
 	for range 3 {
 		l.adam.Advance()
-		if err := do(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, do())
 	}
 	for _, r := range l.results {
 		all = append(all, values(r)...)
@@ -200,9 +199,7 @@ func TestUpdateAllocations(t *testing.T) {
 		r := l.e.Record("learner", l.update)
 		noAllocs(t, name, func() {
 			l.adam.Advance()
-			if err := r.Run(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Run())
 		})
 	}
 }
@@ -235,10 +232,7 @@ func TestLerpOfGradients(t *testing.T) {
 	for _, family := range []string{Reference, Go} {
 		e := New(Options{Kernels: family})
 		x, y := newSubject(t, e, a, 20, 1), newSubject(t, e, a, 20, 2)
-		o, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(e.NewAdam(x.net, nets.Adam{Rate: 1e-2}))(t)
 		r := e.Record("lerp", func() {
 			x.net.Forward(x.work, x.in...)
 			x.net.ZeroGrads()
@@ -250,9 +244,7 @@ func TestLerpOfGradients(t *testing.T) {
 		})
 		for range 2 {
 			o.Advance()
-			if err := r.Run(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Run())
 		}
 		results[family] = values(y.net.Grads())
 	}

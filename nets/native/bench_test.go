@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -66,10 +67,7 @@ func newAttMF(b *testing.B, e nets.Engine, agents, batch int) func() {
 	e.Copy(actorTarget.Params(), actor.Params())
 	e.Copy(criticTarget.Params(), critic.Params())
 	adam := func(n nets.Net) nets.Optimizer {
-		o, err := e.NewAdam(n, nets.Adam{Rate: 1e-4})
-		if err != nil {
-			b.Fatal(err)
-		}
+		o := must.Get(e.NewAdam(n, nets.Adam{Rate: 1e-4}))(b)
 		return o
 	}
 	actorAdam, criticAdam := adam(actor), adam(critic)
@@ -105,9 +103,7 @@ func newAttMF(b *testing.B, e nets.Engine, agents, batch int) func() {
 	return func() {
 		criticAdam.Advance()
 		actorAdam.Advance()
-		if err := recorded.Run(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, recorded.Run())
 	}
 }
 

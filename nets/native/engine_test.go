@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -34,9 +35,7 @@ func checkErrors(t *testing.T, o Options, _ float64) {
 	n, gumbel := mustNet(t, e, a), mustNet(t, e, nets.GumbelSoftmax{Agents: 2, Segments: []int{2}, Temperature: 1})
 	w, x, y := n.NewWork(5), e.NewTensor(2, 5, 3), e.NewTensor(2, 5, 1)
 	opt, err := e.NewAdam(n, nets.Adam{Rate: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	v := e.NewTensor(2)
 	forward := func() { n.Forward(w, x) }
 	for _, c := range []struct {

@@ -3,6 +3,7 @@ package native
 import (
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/rng"
@@ -10,10 +11,7 @@ import (
 
 // Gradients w.r.t. parameters and inputs are those of finite differences, for every kind of network and every loss.
 func TestGradients(t *testing.T) {
-	all, err := netstest.Gradients(New(Options{DType: nets.Float64}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(netstest.Gradients(New(Options{DType: nets.Float64})))(t)
 	for _, g := range all {
 		if !(g.Error <= 1e-8) {
 			t.Error(g)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -14,10 +15,7 @@ import (
 
 func mustGraph(t testing.TB, e nets.Engine, c netstest.GraphCase, seed uint64) *netstest.GraphSubject {
 	t.Helper()
-	x, err := netstest.NewGraphSubject(e, c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(netstest.NewGraphSubject(e, c, seed))(t)
 	return x
 }
 
@@ -25,10 +23,7 @@ func mustGraph(t testing.TB, e nets.Engine, c netstest.GraphCase, seed uint64) *
 func graphNames() []string { return slices.Sorted(maps.Keys(netstest.Graphs())) }
 
 func TestGraphGradients(t *testing.T) {
-	all, err := netstest.GraphGradients(New(Options{DType: nets.Float64}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(netstest.GraphGradients(New(Options{DType: nets.Float64})))(t)
 	n := 0
 	for _, g := range all {
 		n += g.N
@@ -52,14 +47,8 @@ func TestGraphFloat32(t *testing.T) {
 		var values, grads, params float64
 		for _, name := range graphNames() {
 			c := netstest.Graphs()[name]
-			got, err := netstest.RunGraph(New(Options{Kernels: kernels}), c, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := netstest.RunGraph(New(Options{DType: nets.Float64}), c, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(netstest.RunGraph(New(Options{Kernels: kernels}), c, 1))(t)
+			want := must.Get(netstest.RunGraph(New(Options{DType: nets.Float64}), c, 1))(t)
 			v, g, p := got.Apart(want)
 			if !(v <= 3e-6 && g <= 1e-5 && p <= 0.2) {
 				t.Errorf("%s, kernels %s: apart by %.2g, gradients by %.2g, parameters by %.2g steps", name, kernels, v, g, p)
@@ -114,10 +103,7 @@ func TestGraphSameBits(t *testing.T) {
 				continue
 			}
 			for _, threads := range []int{1, 2, 5} {
-				got, err := netstest.RunGraph(New(Options{Kernels: kernels, Threads: threads}), c, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(netstest.RunGraph(New(Options{Kernels: kernels, Threads: threads}), c, 1))(t)
 				if want == nil {
 					want = &got
 				}

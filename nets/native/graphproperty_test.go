@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/rng"
@@ -22,9 +23,7 @@ func reordered(t *testing.T, b *nets.GraphBatch, place [][]int) *nets.GraphBatch
 		for i, to := range place[k] {
 			copy(f[to*n.Width:], b.Nodes[k].Features[i*n.Width:][:n.Width])
 		}
-		if err := p.AddNodes(k, f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.AddNodes(k, f))
 	}
 	for k, e := range a.Edges {
 		from, to := []int32{}, []int32{}
@@ -33,9 +32,7 @@ func reordered(t *testing.T, b *nets.GraphBatch, place [][]int) *nets.GraphBatch
 			from, to = append(from, int32(place[e.From][b.Edges[k].From[i]])), append(to, int32(place[e.To][b.Edges[k].To[i]]))
 			f = append(f, b.Edges[k].Features[i*e.Width:][:e.Width]...)
 		}
-		if err := p.AddEdges(k, from, to, f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.AddEdges(k, from, to, f))
 	}
 	p.Seal()
 	return p
@@ -186,9 +183,7 @@ func onlyGraph(t *testing.T, b *nets.GraphBatch, g int) *nets.GraphBatch {
 	one.AddGraph()
 	for k, n := range a.Nodes {
 		s := b.Nodes[k].Starts
-		if err := one.AddNodes(k, b.Nodes[k].Features[int(s[g])*n.Width:int(s[g+1])*n.Width]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, one.AddNodes(k, b.Nodes[k].Features[int(s[g])*n.Width:int(s[g+1])*n.Width]))
 	}
 	for k, e := range a.Edges {
 		starts, x := b.Nodes[e.To].Starts, &b.Edges[k]
@@ -197,9 +192,7 @@ func onlyGraph(t *testing.T, b *nets.GraphBatch, g int) *nets.GraphBatch {
 		for i := first; i < last; i++ {
 			from, to = append(from, x.From[i]-b.Nodes[e.From].Starts[g]), append(to, x.To[i]-starts[g])
 		}
-		if err := one.AddEdges(k, from, to, x.Features[int(first)*e.Width:int(last)*e.Width]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, one.AddEdges(k, from, to, x.Features[int(first)*e.Width:int(last)*e.Width]))
 	}
 	one.Seal()
 	return one
@@ -249,12 +242,8 @@ func TestGraphNaN(t *testing.T) {
 					f[0] = bad // of node 0
 				}
 				// 0 → 1 and 2 → 3
-				if err := b.AddNodes(0, f); err != nil {
-					t.Fatal(err)
-				}
-				if err := b.AddEdges(0, []int32{0, 2}, []int32{1, 3}, nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.AddNodes(0, f))
+				must.Do(t, b.AddEdges(0, []int32{0, 2}, []int32{1, 3}, nil))
 			}
 			b.Seal()
 			x.Batch = b

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -13,10 +14,7 @@ import (
 // Embeddings, scores, value and the gradient w.r.t. every parameter agree with PyTorch Geometric's from the same
 // parameters and graph (recorded by testdata/graph_pyg.py).
 func TestGraphIsPyTorchGeometrics(t *testing.T) {
-	text, err := os.ReadFile("testdata/graph_pyg.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/graph_pyg.json"))(t)
 	var golden struct {
 		Versions                      map[string]string
 		Features, Embeddings          [][]float64
@@ -24,9 +22,7 @@ func TestGraphIsPyTorchGeometrics(t *testing.T) {
 		Parameters, Gradients, Scores []float64
 		Value                         float64
 	}
-	if err := json.Unmarshal(text, &golden); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &golden))
 	a := nets.Graph{
 		Nodes: []nets.GraphNodes{{Name: "function", Width: 3}, {Name: "resource", Width: 3}, {Name: "invocation", Width: 3}},
 		Edges: []nets.GraphEdges{
@@ -43,21 +39,14 @@ func TestGraphIsPyTorchGeometrics(t *testing.T) {
 		for i, v := range x {
 			f[i] = float32(v)
 		}
-		if err := b.AddNodes(k, f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.AddNodes(k, f))
 	}
 	for k := range a.Edges {
-		if err := b.AddEdges(k, golden.From[k], golden.To[k], nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.AddEdges(k, golden.From[k], golden.To[k], nil))
 	}
 	b.Seal()
 	for name, e := range graphEngines() {
-		n, err := e.NewGraphNet(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(e.NewGraphNet(a))(t)
 		tol := 2e-5 // float32; PyTorch ran in double precision
 		if e.Info().DType == nets.Float64.String() {
 			tol = 1e-12

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
@@ -138,10 +139,7 @@ func TestGraphNoAllocation(t *testing.T) {
 			small := c
 			small.Nodes, small.Edges = c.Nodes[:1], c.Edges[:1]
 			y := mustGraph(t, e, small, 1)
-			o, err := e.NewAdam(x.Net, nets.Adam{Rate: 1e-3, Clip: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := must.Get(e.NewAdam(x.Net, nets.Adam{Rate: 1e-3, Clip: 1}))(t)
 			once := func(b *nets.GraphBatch, in []netstest.HeadInput) {
 				x.Net.Forward(x.Work, b, x.Drop)
 				for h := range in {

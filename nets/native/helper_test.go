@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/rng"
@@ -40,18 +41,13 @@ func of(e nets.Engine, x []float64, shape ...int) nets.Tensor {
 
 func mustNet(t testing.TB, e nets.Engine, a nets.Arch) nets.Net {
 	t.Helper()
-	n, err := e.NewNet(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(a))(t)
 	return n
 }
 
 func noError(t testing.TB, e nets.Engine) {
 	t.Helper()
-	if err := e.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Err())
 }
 
 // subject is a network with random parameters, inputs and gradient w.r.t. its output.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Every part runs once, no two parts at a time on one worker, without allocation.
@@ -15,9 +17,7 @@ func TestParallel(t *testing.T) {
 			Workers() int
 		})
 		// Parallel uses as many threads as the last update.
-		if err := engine.Record("nothing", func() {}).Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, engine.Record("nothing", func() {}).Run())
 		var busy [8]atomic.Int32
 		done := make([]int32, 100)
 		part := func(i, w int) {

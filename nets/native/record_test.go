@@ -3,6 +3,7 @@ package native
 import (
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -14,9 +15,7 @@ func checkRecord(t *testing.T, o Options, _ float64) {
 	x, one := e.NewTensor(1), of(e, []float64{1}, 1)
 	r := e.Record("count", func() { e.Add(x, 1, one) })
 	for range 3 {
-		if err := r.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Run())
 	}
 	if got := values(x)[0]; got != 3 {
 		t.Errorf("three runs added %g", got)
@@ -33,10 +32,7 @@ func TestRecordDebug(t *testing.T) { onBackends(t, checkRecordDebug) }
 func checkRecordDebug(t *testing.T, o Options, _ float64) {
 	e := New(debug(o))
 	n := mustNet(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
-	adam, err := e.NewAdam(n, nets.Adam{Rate: 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	adam := must.Get(e.NewAdam(n, nets.Adam{Rate: 0.1}))(t)
 	w, x, y, v := n.NewWork(1), e.NewTensor(1, 1, 1), e.NewTensor(1, 1, 1), e.NewTensor(1)
 	run := 0
 	check := func(name string, update func(), want ...string) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/core"
 	"github.com/stoker-rl/stoker/nets/native/internal/graph"
@@ -54,10 +55,7 @@ func sharedNeighbours() map[string]nets.MeanField {
 // newAlone returns an engine with tiles that processes the attention of each agent alone.
 func newAlone(t testing.TB, o Options) nets.Engine {
 	t.Helper()
-	set, err := kernels(o.Kernels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(kernels(o.Kernels))(t)
 	s := core.NewState(false)
 	b := tile.New(s, set, tile.Options{Threads: o.Threads, Alone: true})
 	return core.New[*tile.Tensor](s, nets.Float32, b, graph.New(b))
@@ -112,9 +110,7 @@ func TestTogetherInUpdates(t *testing.T) {
 				r := l.e.Record("update", l.update)
 				for range 3 {
 					l.adam.Advance()
-					if err := r.Run(); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, r.Run())
 				}
 				var out [][]float64
 				for _, x := range l.results {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -45,17 +46,11 @@ func TestAdamIsItsEquation(t *testing.T) {
 	for _, c := range []nets.Adam{{Rate: 0.01}, {Rate: 0.1, Clip: 0.8},
 		{Rate: 0.05, Beta1: 0.5, Beta2: 0.9, Epsilon: 1e-3, Clip: 100}} {
 		e := newEngine(t, nets.Float64)
-		n, err := e.NewNet(architectures()["mlp tanh, shared false"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(e.NewNet(architectures()["mlp tanh, shared false"]))(t)
 		size := nets.Size(n.Params())
 		start := draws("start", size)
 		n.Params().Set64(start)
-		adam, err := e.NewAdam(n, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		adam := must.Get(e.NewAdam(n, c))(t)
 		want := plainAdam{c: c.WithDefaults(), p: start, m: make([]float64, size), v: make([]float64, size),
 			norms: make([]float64, 3), groups: 3}
 		for i := range 4 {
@@ -83,14 +78,8 @@ func TestAdamIsItsEquation(t *testing.T) {
 func TestAdamIsRestoredToTheBit(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	build := func() (nets.Net, nets.Optimizer) {
-		n, err := e.NewNet(architectures()["mlp tanh, shared true"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		adam, err := e.NewAdam(n, nets.Adam{Rate: 0.01, Clip: 0.5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(e.NewNet(architectures()["mlp tanh, shared true"]))(t)
+		adam := must.Get(e.NewAdam(n, nets.Adam{Rate: 0.01, Clip: 0.5}))(t)
 		return n, adam
 	}
 	run := func(n nets.Net, a nets.Optimizer, from, to int) {
@@ -120,14 +109,8 @@ func TestAdamIsRestoredToTheBit(t *testing.T) {
 
 func TestANormThatIsNoNumberSpoilsItsGroupAlone(t *testing.T) {
 	e := newEngine(t, nets.Float32)
-	n, err := e.NewNet(architectures()["mlp tanh, shared false"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := e.NewAdam(n, nets.Adam{Rate: 0.01, Clip: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(architectures()["mlp tanh, shared false"]))(t)
+	a := must.Get(e.NewAdam(n, nets.Adam{Rate: 0.01, Clip: 1}))(t)
 	grads := draws("g", nets.Size(n.Grads()))
 	grads[0] = math.NaN()
 	n.Grads().Set64(grads)
@@ -142,10 +125,7 @@ func TestANormThatIsNoNumberSpoilsItsGroupAlone(t *testing.T) {
 
 func TestAdamReportsMisuse(t *testing.T) {
 	e, other := newEngine(t, nets.Float32), newEngine(t, nets.Float32)
-	n, err := e.NewNet(architectures()["one agent"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(architectures()["one agent"]))(t)
 	if _, err := other.NewAdam(n, nets.Adam{Rate: 1}); err == nil {
 		t.Error("took another engine's net")
 	}
@@ -154,10 +134,7 @@ func TestAdamReportsMisuse(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	a, err := e.NewAdam(n, nets.Adam{Rate: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(e.NewAdam(n, nets.Adam{Rate: 1}))(t)
 	for says, f := range map[string]func(){
 		"want Advance before": a.Step,
 		"after -1 steps":      func() { a.SetSteps(-1) },

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -36,11 +37,8 @@ func BenchmarkOperation(b *testing.B) {
 // BenchmarkForward is acting: a small policy on a batch of one.
 func BenchmarkForward(b *testing.B) {
 	e := newEngine(b, nets.Float32)
-	n, err := e.NewNet(nets.MLP{Agents: 1, In: []nets.Port{{Name: "s", Width: 64}}, Hidden: []int{128, 128}, Out: 8,
-		Activation: nets.ReLU})
-	if err != nil {
-		b.Fatal(err)
-	}
+	n := must.Get(e.NewNet(nets.MLP{Agents: 1, In: []nets.Port{{Name: "s", Width: 64}}, Hidden: []int{128, 128}, Out: 8,
+		Activation: nets.ReLU}))(b)
 	w, in := n.NewWork(1), []nets.Tensor{random(e, "s", 1, 1, 64)}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -59,9 +57,7 @@ func BenchmarkUpdate(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				u.advance()
-				if err := r.Run(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, r.Run())
 			}
 		})
 	}

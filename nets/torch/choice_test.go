@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -68,9 +69,7 @@ func TestWrongChoicesAreFoundAfterTheRun(t *testing.T) {
 	args[1].Set64(c.args[1])
 	before := Live()
 	for range 3 {
-		if err := r.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Run())
 	}
 	if n := Live(); n != before {
 		t.Errorf("%d tensors after three runs, %d before", n, before)

@@ -7,8 +7,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/nets"
 )
 
 // Operations that are not reproducible are refused with their name, and allowed again afterwards.
@@ -99,9 +101,7 @@ func TestThreadsHoldEverywhere(t *testing.T) {
 	}()
 	defer close(locked)
 	for _, n := range []int{1, 2, 1} {
-		if err := SetThreads(n); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, SetThreads(n))
 		locked <- func() int { enter(false); return threadsHere() }
 		if got := <-seen; got != n {
 			t.Errorf("another thread computes on %d threads, want %d", got, n)

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/nets"
 )
 
 func wants(t *testing.T, err error, parts ...string) {
@@ -66,10 +68,7 @@ func TestVectorOperations(t *testing.T) {
 func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 	e, other := newEngine(t, nets.Float32), newEngine(t, nets.Float32)
 	x, y := e.NewTensor(2, 3), e.NewTensor(3, 2)
-	n, err := e.NewNet(architectures()["one agent"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(architectures()["one agent"]))(t)
 	w := n.NewWork(4)
 	s, a := e.NewTensor(1, 4, 3), e.NewTensor(1, 4, 2)
 	for says, f := range map[string]func(){
@@ -123,9 +122,7 @@ func (unknownArch) Validate() error { return nil }
 func TestAClosedEngineSaysSo(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	x := e.NewTensor(2)
-	if err := errors.Join(e.Close(), e.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(e.Close(), e.Close()))
 	x.Set(make([]float32, 2))
 	wants(t, e.Err(), "Set: the engine is closed")
 	e.NewTensor(1)
@@ -192,10 +189,7 @@ func TestThreads(t *testing.T) {
 		}
 	}()
 	for _, n := range []int{1, 2} {
-		e, err := New(Options{Threads: n})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(New(Options{Threads: n}))(t)
 		// The number of threads determines how sums are split, so it is part of the family.
 		if i := e.Info(); i.Threads != n || !strings.HasSuffix(i.Kernels, fmt.Sprintf("-%dthreads", n)) {
 			t.Errorf("%+v, want %d threads", i, n)
@@ -251,10 +245,7 @@ func newToy(t testing.TB, e nets.Engine, agents, batch int) *toyUpdate {
 	}
 	u := &toyUpdate{e: e}
 	build := func(a nets.Arch) nets.Net {
-		n, err := e.NewNet(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(e.NewNet(a))(t)
 		v := draws(fmt.Sprint(a.Output()), nets.Size(n.Params()))
 		for i := range v {
 			v[i] *= 0.2

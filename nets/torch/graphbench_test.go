@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
@@ -27,10 +28,7 @@ func BenchmarkGraph(b *testing.B) {
 				}
 			})
 			x.Work = x.Net.NewWork()
-			adam, err := e.NewAdam(x.Net, nets.Adam{Rate: 1e-4})
-			if err != nil {
-				b.Fatal(err)
-			}
+			adam := must.Get(e.NewAdam(x.Net, nets.Adam{Rate: 1e-4}))(b)
 			by := random(e, "by", 1, x.Batch.Nodes[2].Rows(), 1)
 			b.Run(name+"step", func(b *testing.B) {
 				b.ReportAllocs()
@@ -54,7 +52,7 @@ func BenchmarkGraph(b *testing.B) {
 func benchGraph(b *testing.B, e nets.Engine, edges int) *netstest.GraphSubject {
 	b.Helper()
 	n := edges / 8
-	x, err := netstest.NewGraphSubject(e, netstest.GraphCase{
+	x := must.Get(netstest.NewGraphSubject(e, netstest.GraphCase{
 		Arch: nets.Graph{
 			Nodes: []nets.GraphNodes{{Name: "function", Width: 16}, {Name: "resource", Width: 16},
 				{Name: "invocation", Width: 16}},
@@ -66,9 +64,6 @@ func benchGraph(b *testing.B, e nets.Engine, edges int) *netstest.GraphSubject {
 			Heads: []nets.GraphHead{{Name: "score", Per: 2, Out: 1}},
 		},
 		Nodes: [][]int{{n / 4, n / 16, n - n/4 - n/16}}, Edges: [][]int{{edges / 4, edges / 4, edges / 4, edges / 4}},
-	}, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	}, 1))(b)
 	return x
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
@@ -46,10 +47,7 @@ func TestBothRoutesOfSegmentsAgree(t *testing.T) {
 
 func newGraphSubject(t testing.TB, e nets.Engine, name string, seed uint64) *netstest.GraphSubject {
 	t.Helper()
-	x, err := netstest.NewGraphSubject(e, netstest.Graphs()[name], seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(netstest.NewGraphSubject(e, netstest.Graphs()[name], seed))(t)
 	return x
 }
 
@@ -58,15 +56,10 @@ func TestAGraphUpdateLeavesNoTensorBehind(t *testing.T) {
 		e := newEngine(t, nets.Float32)
 		c := netstest.Graphs()["kinds, all on"]
 		x := newGraphSubject(t, e, "kinds, all on", 1)
-		adam, err := e.NewAdam(x.Net, nets.Adam{Rate: 1e-3, Clip: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		adam := must.Get(e.NewAdam(x.Net, nets.Adam{Rate: 1e-3, Clip: 1}))(t)
 		count := func(seed uint64) int64 { // batches of different sizes
 			x.Batch.Reset()
-			if err := c.Fill(x.Batch, seed); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Fill(x.Batch, seed))
 			x.Batch.Seal()
 			x.In = c.Inputs(x.Batch, seed)
 			adam.Advance()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -25,10 +26,7 @@ func newEngine(t testing.TB, d nets.DType) *engine {
 		baseline = Live()
 	}
 	open++
-	e, err := New(Options{DType: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(Options{DType: d}))(t)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -45,9 +43,7 @@ func newEngine(t testing.TB, d nets.DType) *engine {
 
 func ok(t testing.TB, e nets.Engine) {
 	t.Helper()
-	if err := e.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Err())
 }
 
 // draws are numbers in ±1 that depend only on the name.
@@ -165,10 +161,7 @@ type pass struct {
 
 func newPass(t testing.TB, e nets.Engine, a nets.Arch, batch int) pass {
 	t.Helper()
-	n, err := e.NewNet(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(a))(t)
 	n.Params().Set64(draws("params", nets.Size(n.Params())))
 	p := pass{net: n, work: n.NewWork(batch)}
 	for _, port := range a.Inputs() {

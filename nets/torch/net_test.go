@@ -7,15 +7,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
 
 func TestGradientsAreThoseOfFiniteDifferences(t *testing.T) {
-	all, err := netstest.Gradients(newEngine(t, nets.Float64))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(netstest.Gradients(newEngine(t, nets.Float64)))(t)
 	for _, g := range all {
 		if !(g.Error <= 1e-8) {
 			t.Error(g)
@@ -123,10 +121,7 @@ func TestHardGumbelIsOneHotWithTheSoftGradient(t *testing.T) {
 	logits := []float64{1, 3, 3, 2, 2, 0, -1, 0, 5, 6} // of equal values the first is chosen
 	var grads [2][]float64
 	for i, a := range []nets.Arch{soft, hard} {
-		n, err := e.NewNet(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(e.NewNet(a))(t)
 		w := n.NewWork(2)
 		out := n.Forward(w, made(e, logits, 1, 2, 5), e.NewTensor(1, 2, 5))
 		if i == 1 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -30,9 +31,7 @@ func TestNothingInAnUpdateDependsOnTheHost(t *testing.T) {
 		u.adamA.SetRate(1e-3 / float64(i+1))
 		u.adamQ.SetSteps(int64(1000 * i))
 		u.advance()
-		if err := r.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Run())
 	}
 	if n := len(r.(*recorded).first); n < 50 {
 		t.Errorf("%d operations of an update were seen", n)
@@ -41,9 +40,7 @@ func TestNothingInAnUpdateDependsOnTheHost(t *testing.T) {
 	tau := 0.5
 	bad := e.Record("bad", func() { tau /= 2; e.Lerp(u.target.Params(), u.critic.Params(), tau) })
 	for range 2 {
-		if err := bad.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, bad.Run())
 	}
 	wants(t, bad.Run(), `"bad"`, "aten::lerp_", "0.0625", "0.125", "must do the same operations")
 }
@@ -76,10 +73,7 @@ func TestUpdatesDoNotWaitForTheDevice(t *testing.T) {
 	all["whole update"] = u.run
 	for name, update := range all {
 		r := e.Record(name, update).(*recorded)
-		ops, err := watch(r.once)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := must.Get(watch(r.once))(t)
 		ok(t, e)
 		n := 0
 		for _, op := range ops {
@@ -145,12 +139,8 @@ func TestCapturedUpdatesLeaveWhatOthersDo(t *testing.T) {
 			x.fill(fmt.Sprint("batch", i))
 			x.advance()
 		}
-		if err := other.Run(); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, other.Run())
+		must.Do(t, r.Run())
 		for j, x := range v.all() {
 			near(t, fmt.Sprintf("run %d: tensor %d", i, j), values(u.all()[j]), values(x), 0)
 		}
@@ -216,9 +206,7 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 			e.notice = func(line string) { told = append(told, line) }
 			r := e.Record(name, c.build(e, u)).(*recorded)
 			for range 3 {
-				if err := r.Run(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.Run())
 			}
 			if r.graph != nil || len(told) != 1 || !strings.Contains(told[0], c.says) {
 				t.Errorf("captured %v, told %q, want once what says %q", r.graph != nil, told, c.says)
@@ -233,9 +221,7 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 	e.graphs = broken
 	u.advance()
 	r := e.Record("toy", u.run)
-	if err := r.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run())
 	wants(t, r.Run(), `"toy"`, "lost device")
 }
 

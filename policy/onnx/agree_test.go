@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
@@ -18,14 +19,8 @@ func TestAgreesWithONNXRuntime(t *testing.T) {
 	for _, name := range policytest.Names() {
 		t.Run(name, func(t *testing.T) {
 			f := policytest.Zoo(t, name, 30)
-			model, err := onnx.Write(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := policy.OpenBytes(policytest.Encode(t, f), policy.Options{NoGuard: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := must.Get(onnx.Write(f))(t)
+			p := must.Get(policy.OpenBytes(policytest.Encode(t, f), policy.Options{NoGuard: true}))(t)
 			ranges := onnxtest.NewRanges(p.Spec())
 			policytest.Play(t, policytest.World(t, f), p, 30, func(_ int, o *envs.Observation, _ *envs.Action) { ranges.Add(o) })
 			draws := rng.NewStream(1, "onnx: observations")
@@ -33,9 +28,7 @@ func TestAgreesWithONNXRuntime(t *testing.T) {
 			for i := range steps {
 				steps[i] = onnxtest.Step{Seen: p.NewObservation(), Act: p.NewAction()}
 				ranges.Draw(draws, steps[i].Seen)
-				if _, err := p.Decide(t.Context(), steps[i].Seen, steps[i].Act); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(p.Decide(t.Context(), steps[i].Seen, steps[i].Act))(t)
 			}
 			a := onnxtest.Agree(t, f, model, p.Spec(), steps)
 			t.Logf("%d actions, largest error %.2g, %d unequal, %d of these at a tie", a.Actions, a.Largest, a.Unequal, a.AtTie)

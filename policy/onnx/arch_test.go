@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
@@ -51,9 +52,7 @@ func TestEveryActor(t *testing.T) {
 	onnxtest.Python(t)
 	spec := team()
 	text, err := envs.EncodeSpec(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, arch := range archs(spec) {
 		t.Run(name, func(t *testing.T) {
 			f := &bundle.File{Spec: text, Agent: bundle.Agent{Name: "mine", Env: spec.ID}, Arrays: map[string]bundle.Array{}}
@@ -61,18 +60,14 @@ func TestEveryActor(t *testing.T) {
 			f.Agent.Description, err = json.Marshal(actor.Description{Format: actor.Format, Kinds: []actor.Kind{{
 				Name: "agent", Head: actor.Gumbel, Network: actor.Network{Arch: arch}, Action: actor.Action{Choices: []int{3, 2}},
 			}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			weights := nets.InitialParams(arch, rng.New(1, "onnx: weights"))
 			for i := range weights {
 				weights[i] *= 3 // so that scores lie apart
 			}
 			f.Arrays["agent.network"] = bundle.Array{Shape: []int{arch.Groups(), len(weights) / arch.Groups()}, Data: weights}
 			model, err := onnx.Write(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			a := onnxtest.Agree(t, f, model, spec, choose(t, f, spec, 100))
 			most := 2e-6
 			if strings.Contains(name, "norm") {
@@ -88,10 +83,7 @@ func TestEveryActor(t *testing.T) {
 // choose returns random observations with the legal choices of the largest scores.
 func choose(t *testing.T, f *bundle.File, spec *envs.Spec, n int) (out []onnxtest.Step) {
 	t.Helper()
-	scores, err := onnxtest.NewScores(f, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scores := must.Get(onnxtest.NewScores(f, spec))(t)
 	ranges := onnxtest.NewRanges(spec)
 	wide := envs.NewObservation(spec)
 	for i := range wide.Kinds[0].Values {
@@ -102,10 +94,7 @@ func choose(t *testing.T, f *bundle.File, spec *envs.Spec, n int) (out []onnxtes
 	for range n {
 		s := onnxtest.Step{Seen: envs.NewObservation(spec), Act: envs.NewAction(spec)}
 		ranges.Draw(draws, s.Seen)
-		x, err := scores(s.Seen, s.Act)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(scores(s.Seen, s.Act))(t)
 		k := &s.Seen.Kinds[0]
 		from := 0
 		for i := range s.Act.Kinds[0] {

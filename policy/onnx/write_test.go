@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
@@ -17,17 +18,11 @@ func TestModelIsSound(t *testing.T) {
 	for _, name := range policytest.Names() {
 		t.Run(name, func(t *testing.T) {
 			f := policytest.Zoo(t, name, 3)
-			m, err := build(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(build(f))(t)
 			for _, problem := range problems(&m.Graph) {
 				t.Error(problem)
 			}
-			a, err := Write(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(Write(f))(t)
 			b, err := Write(f)
 			if err != nil || !bytes.Equal(a, b) {
 				t.Errorf("writing the same bundle twice gives other bytes (error %v)", err)

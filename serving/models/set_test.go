@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
@@ -34,12 +35,8 @@ func some(t *testing.T, n int) (all [][]byte) {
 
 func put(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path+".new", data, 0o600))
+	must.Do(t, os.Rename(path+".new", path))
 }
 
 // Bundles of a folder are found, taken over when they change and looked the same twice, and dropped at Reload.
@@ -83,9 +80,7 @@ func TestFolder(t *testing.T) {
 	if err := s.Load("b"); err != nil || version("b") != bundle.Digest(all[0]) {
 		t.Errorf("loaded: %v, %s", err, version("b"))
 	}
-	if err := os.Remove(filepath.Join(dir, "a.stoker")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "a.stoker")))
 	s.Poll()
 	if version("a") != bundle.Digest(all[2]) {
 		t.Error("a model whose file is gone has stopped by itself")
@@ -106,10 +101,7 @@ func TestDigest(t *testing.T) {
 		!strings.Contains(err.Error(), "its digest is sha256:"+bundle.Digest(all[0])+", want sha256:"+bundle.Digest(all[1])) {
 		t.Errorf("another digest: %v", err)
 	}
-	s, err := NewSet([]Spec{{"a", path, bundle.Digest(all[0])}}, Options{Open: open, MaxBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSet([]Spec{{"a", path, bundle.Digest(all[0])}}, Options{Open: open, MaxBytes: 1 << 20}))(t)
 	put(t, path, all[1])
 	if err := s.Reload(); err == nil || s.Index()[0].Version != bundle.Digest(all[0]) ||
 		!strings.HasSuffix(err.Error(), s.Index()[0].Reason) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -38,10 +39,7 @@ func TestReaders(t *testing.T) {
 	if !*long {
 		t.Skip("hours with -long; without it, the corpora run as tests of their packages")
 	}
-	wanted, err := regexp.Compile(*only)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wanted := must.Get(regexp.Compile(*only))(t)
 	of := map[string]*tally{}
 	for _, g := range find(t) {
 		if !wanted.MatchString(g.String()) {
@@ -62,9 +60,7 @@ func TestReaders(t *testing.T) {
 		}
 		t.Logf("%s: %d executions in %v", g, executions, spent.Round(time.Second))
 		if *keep && err == nil {
-			if err := copyCorpus(t, g); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, copyCorpus(t, g))
 		}
 	}
 	if len(of) == 0 {

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const (
@@ -80,10 +82,7 @@ func find(t *testing.T) []target {
 // fuzzTests returns the names of the fuzz tests that a file declares.
 func fuzzTests(t *testing.T, path string) (names []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
 			names = append(names, f.Name.Name)
@@ -126,9 +125,7 @@ func TestTargetsAreFound(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if corpora == 0 {
 		t.Error("there is no corpus in any testdata/fuzz")
 	}

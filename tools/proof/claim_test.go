@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // recorder is a testing.TB that records whether it failed.
@@ -29,10 +31,7 @@ func TestClaim(t *testing.T) {
 	Claim(t, given)
 	Claim(t, given)
 	Log(t, "%d and %d", 2, 2)
-	line, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(json.Marshal(want))(t)
 	for name, want := range map[string]string{ClaimsFile: fmt.Sprintf("%s\n%s\n", line, line),
 		FiguresFile: "2 and 2\n"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const root = "../.."
@@ -58,10 +60,7 @@ func TestTableIsComplete(t *testing.T) {
 
 // Every kept result has a row, and every row a kept result.
 func TestResultsAreKept(t *testing.T) {
-	dirs, err := os.ReadDir(filepath.Join(root, "docs", "results"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := must.Get(os.ReadDir(filepath.Join(root, "docs", "results")))(t)
 	kept := map[string]bool{}
 	for _, d := range dirs {
 		kept[d.Name()] = true
@@ -166,16 +165,10 @@ type testFiles struct{ tests, flags []string }
 
 func readTests(t *testing.T, dir string) *testFiles {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "*_test.go")))(t)
 	out := &testFiles{}
 	for _, path := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
@@ -212,10 +205,7 @@ func TestFind(t *testing.T) {
 
 // The Makefile has few targets, no long line, and no recipe that hides a failure.
 func TestMakefile(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(root, "Makefile")))(t)
 	targets := 0
 	for n, line := range strings.Split(string(b), "\n") {
 		if len(line) > 120 || strings.Contains(line, "|| true") || strings.HasPrefix(line, "\t-") {

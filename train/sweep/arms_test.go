@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -26,17 +27,11 @@ func plan(t *testing.T, seeds []uint64, trials int, keys ...string) *Plan {
 	p := &Plan{Config: "tiny.yaml", Text: tiny, Folder: t.TempDir(), Seeds: seeds, Trials: trials, Metric: "cost"}
 	for _, k := range keys {
 		if strings.Contains(k, "(") {
-			r, err := ParseRange(k)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ParseRange(k))(t)
 			p.Random, p.Seed = append(p.Random, r), 1
 			continue
 		}
-		a, err := ParseAxis(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(ParseAxis(k))(t)
 		p.Grid = append(p.Grid, a)
 	}
 	return p
@@ -44,11 +39,8 @@ func plan(t *testing.T, seeds []uint64, trials int, keys ...string) *Plan {
 
 // A grid's arms are all combinations, with a run a seed.
 func TestGrid(t *testing.T) {
-	arms, err := plan(t, []uint64{1, 7}, 0, "agent.actor_rate=1e-4,3e-4", "agent.hidden=[4],[8, 8]",
-		"train.steps=40").Arms(catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	arms := must.Get(plan(t, []uint64{1, 7}, 0, "agent.actor_rate=1e-4,3e-4", "agent.hidden=[4],[8, 8]",
+		"train.steps=40").Arms(catalog.Default()))(t)
 	var got []string
 	for _, a := range arms {
 		got = append(got, a.Name)
@@ -72,10 +64,7 @@ func TestGrid(t *testing.T) {
 func TestTrials(t *testing.T) {
 	settings := func(p *Plan, key string) (out []string) {
 		t.Helper()
-		arms, err := p.Arms(catalog.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		arms := must.Get(p.Arms(catalog.Default()))(t)
 		for _, a := range arms {
 			for _, s := range a.Settings {
 				if s.Key == key {
@@ -102,10 +91,7 @@ func TestArmNames(t *testing.T) {
 	long := "workload.path=/data/" + strings.Repeat("a", 90)
 	p := plan(t, []uint64{1}, 0, long+"/b,"+strings.TrimPrefix(long, "workload.path=")+"/c,x y,x/y,x-y,é",
 		"agent.tau=0.1")
-	list, err := p.combinations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(p.combinations())(t)
 	seen := map[string]bool{}
 	for _, c := range list {
 		name := p.armName(c)

@@ -5,18 +5,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The example in the help is a sweep's file, and says all keys.
 func TestFileKeys(t *testing.T) {
-	got, err := parseFile("rates.yaml", []byte(FileKeys))
-	if err != nil {
-		t.Fatal(err)
-	}
-	law, err := ParseLaw("uniform(0.9,0.99)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(parseFile("rates.yaml", []byte(FileKeys)))(t)
+	law := must.Get(ParseLaw("uniform(0.9,0.99)"))(t)
 	want := &Request{
 		Config: "configs/classic/lqr.yaml", Name: "rates", Seeds: "1-2", Metric: "return",
 		Set:    []string{"train.steps=20000"},

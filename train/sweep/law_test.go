@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -23,10 +24,7 @@ func TestLaw(t *testing.T) {
 		{"int(2,4)", 2, 4, 3},
 		{"choice(1,2,3)", 1, 3, 2},
 	} {
-		l, err := ParseLaw(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(ParseLaw(c.text))(t)
 		if l.String() != c.text {
 			t.Errorf("%s is written %s", c.text, l)
 		}
@@ -62,10 +60,7 @@ func TestLaw(t *testing.T) {
 func TestDrawsStay(t *testing.T) {
 	var got []string
 	for _, text := range []string{"uniform(0,1)", "log(1e-6,1)", "int(-5,5)", "choice(a,b,c)"} {
-		l, err := ParseLaw(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(ParseLaw(text))(t)
 		for i := range 3 {
 			got = append(got, l.draw(rng.New(1, "sweep agent.rate").With(uint64(i))))
 		}

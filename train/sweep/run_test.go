@@ -16,16 +16,14 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
 // prepare opens the sweep of a plan in a folder.
 func prepare(t *testing.T, dir string, p *Plan, extend bool) *Sweep {
 	t.Helper()
-	s, err := Prepare(dir, p, catalog.Default(), extend)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Prepare(dir, p, catalog.Default(), extend))(t)
 	return s
 }
 
@@ -53,9 +51,7 @@ func left(t *testing.T, dir string) map[string]string {
 		out[rel] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return out
 }
 
@@ -111,9 +107,7 @@ func TestRun(t *testing.T) {
 	grid := []string{"agent.actor_rate=1e-4,3e-3", "agent.gamma=uniform(0.5,0.9)"}
 	make := func(t *testing.T) *Plan { return plan(t, []uint64{1, 2}, 2, grid...) }
 	alone := filepath.Join(t.TempDir(), "a")
-	if err := prepare(t, alone, make(t), false).Run(t.Context(), Options{Jobs: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, prepare(t, alone, make(t), false).Run(t.Context(), Options{Jobs: 1}))
 	want := left(t, alone)
 	s := prepare(t, alone, make(t), false)
 	if all, finished := s.Runs(Finished); all != 8 || finished != 8 {
@@ -122,9 +116,7 @@ func TestRun(t *testing.T) {
 	var last Progress
 	dir := filepath.Join(t.TempDir(), "b")
 	s = prepare(t, dir, make(t), false)
-	if err := s.Run(t.Context(), Options{Jobs: 3, Report: func(p Progress) { last = p }}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 3, Report: func(p Progress) { last = p }}))
 	if last.Finished != 8 || last.Steps != 320 || last.Planned != 320 || last.Rate <= 0 || last.Left != 0 {
 		t.Errorf("progress at the end: %+v", last)
 	}
@@ -158,27 +150,17 @@ func TestKilled(t *testing.T) {
 	p := plan(t, []uint64{1}, 0, "agent.actor_rate=1e-4,1e-3")
 	s := prepare(t, dir, p, false)
 	s.Arms[1].Runs[0].Status = Running
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.write(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o777))
+	must.Do(t, s.write())
 	lock, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s = prepare(t, dir, p, false)
 	var held *durable.HeldError
 	if err := s.Run(t.Context(), Options{Jobs: 1}); !errors.As(err, &held) {
 		t.Errorf("a second process: %v", err)
 	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Run(t.Context(), Options{Jobs: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lock.Release())
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 1}))
 	if s, err = Open(dir, catalog.Default()); err != nil || s.Arms[1].Runs[0].Status != Finished {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -204,18 +186,12 @@ func TestFailures(t *testing.T) {
 		t.Errorf("progress at the end: %+v", last)
 	}
 	s, err = Open(dir, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r := s.Arms[0].Runs[1]; r.Status != Failed || !strings.Contains(r.Error, "exists") {
 		t.Errorf("%+v", r)
 	}
-	if err := os.Remove(blocked); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Run(t.Context(), Options{Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(blocked))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 2}))
 	if runs, err := FinishedRuns(dir, catalog.Default()); err != nil || len(runs) != 4 || runs[1] != blocked {
 		t.Errorf("%v, %v", runs, err)
 	}
@@ -225,9 +201,7 @@ func TestFailures(t *testing.T) {
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	first := plan(t, []uint64{1}, 2, "agent.actor_rate=1e-4", "agent.gamma=uniform(0.5,0.9)")
-	if err := prepare(t, dir, first, false).Run(t.Context(), Options{Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, prepare(t, dir, first, false).Run(t.Context(), Options{Jobs: 2}))
 	refused := func(p *Plan, extend bool, want ...string) {
 		t.Helper()
 		_, err := Prepare(dir, p, catalog.Default(), extend)
@@ -263,27 +237,21 @@ func TestExtend(t *testing.T) {
 	// The same as a sweep that was asked for all of it at once.
 	whole := filepath.Join(t.TempDir(), "a")
 	p := plan(t, []uint64{1, 2}, 3, "agent.actor_rate=1e-4,1e-3", "agent.gamma=uniform(0.5,0.9)")
-	if err := prepare(t, whole, p, false).Run(t.Context(), Options{Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, prepare(t, whole, p, false).Run(t.Context(), Options{Jobs: 2}))
 	same(t, "extended", left(t, dir), left(t, whole))
 }
 
 // A folder that holds something else is left alone.
 func TestPrepareRefuses(t *testing.T) {
 	p, dir := plan(t, []uint64{1}, 0, "agent.tau=0.1"), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "notes"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "notes"), nil, 0o666))
 	for path, want := range map[string]string{dir: "exists and is no sweep", filepath.Join(dir,
 		".a"): "want letters, digits"} {
 		if _, err := Prepare(path, p, catalog.Default(), false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, File), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, File), []byte("{"), 0o666))
 	if _, err := Prepare(dir, p, catalog.Default(), false); err == nil || !strings.Contains(err.Error(),
 		"damaged or edited") {
 		t.Errorf("damaged: %v", err)

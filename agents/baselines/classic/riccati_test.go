@@ -8,26 +8,18 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The control costs what its closed form says, and less than gains beside it.
 func TestRiccatiIsTheOptimum(t *testing.T) {
 	c := classic.DefaultLQR()
-	env, err := classic.NewLQR(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewRiccati(DefaultRiccati(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(classic.NewLQR(c))(t)
+	p := must.Get(NewRiccati(DefaultRiccati(), env))(t)
 	cost := func(p *Riccati) float64 {
 		r, sum, n := rollout.NewRunner(env), 0.0, uint64(2000)
 		for seed := range n {
-			e, err := r.Episode(rollout.Actor{Policy: p}, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(r.Episode(rollout.Actor{Policy: p}, seed))(t)
 			sum -= e.Return
 		}
 		return sum / float64(n)
@@ -46,10 +38,7 @@ func TestRiccatiIsTheOptimum(t *testing.T) {
 }
 
 func TestRiccatiKnowsItsProblem(t *testing.T) {
-	env, err := classic.NewBandit(classic.DefaultBandit())
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(classic.NewBandit(classic.DefaultBandit()))(t)
 	if _, err := NewRiccati(DefaultRiccati(), envs.Env(env)); err == nil ||
 		!strings.Contains(err.Error(), "riccati: acts in stoker/LQR-v1 only, not in stoker/Bandit-v1") {
 		t.Errorf("another environment gives %v", err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // rule builds a policy for an environment.
@@ -43,14 +44,8 @@ type world struct {
 
 func newWorld(t testing.TB, c deeprm.Config, r rule) *world {
 	t.Helper()
-	e, err := deeprm.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := r.build(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(deeprm.New(c))(t)
+	p := must.Get(r.build(e))(t)
 	s := e.Spec()
 	return &world{t, e, p, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s), deeprm.NewLayout(&c)}
 }

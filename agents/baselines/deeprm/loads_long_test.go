@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -164,10 +165,7 @@ func TestLoads(t *testing.T) {
 // writeLoads writes loads.csv and table.md.
 func writeLoads(t *testing.T, dir string, got [10][5]estimate) {
 	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "loads.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, "loads.csv")))(t)
 	defer f.Close()
 	w := csv.NewWriter(f)
 	rows := [][]string{{"rate", "load", "policy", "slowdown", "deviation", "sequences", "empty", "reference", "z"}}
@@ -186,12 +184,8 @@ func writeLoads(t *testing.T, dir string, got [10][5]estimate) {
 		}
 		table.WriteString("\n")
 	}
-	if err := w.WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(table.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.WriteAll(rows))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "table.md"), []byte(table.String()), 0o644))
 }
 
 // A short form of TestLoads that always runs: 150 sequences at rates 0.5 and 1.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // draw draws each rule's mean slowdown over the load with its interval as lines and the reference as dots; beside it,
@@ -54,18 +55,14 @@ func draw(t *testing.T, dir string) {
 func loads(t *testing.T, dir string) (rows [][]string, number func(s string) float64) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "loads.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	if rows, err = csv.NewReader(f).ReadAll(); err != nil || len(rows) == 0 {
 		t.Fatalf("%s has %d rows: %v", f.Name(), len(rows), err)
 	}
 	return rows[1:], func(s string) float64 {
 		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return x
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/envs/deeprm"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -142,10 +143,6 @@ func writePace(t *testing.T, rows [][]string) {
 		return
 	}
 	var b strings.Builder
-	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "pace.csv"), []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, csv.NewWriter(&b).WriteAll(rows))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "pace.csv"), []byte(b.String()), 0o644))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/deeprm"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // want plays a waiting environment's first decision and the later ones in the same time step.
@@ -96,15 +97,11 @@ func TestFCFSKeepsTheOrderOfArrival(t *testing.T) {
 	w.reset(1)
 	var got []int
 	for !w.ended() {
-		if err := w.policy.Act(w.obs, w.act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.policy.Act(w.obs, w.act, true))
 		if a := int(w.act.Kinds[0][0]); a < c.Visible {
 			got = append(got, w.layout.Length(w.obs.Kinds[0].Values, a))
 		}
-		if err := w.env.Step(w.act, w.obs, w.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.env.Step(w.act, w.obs, w.out))
 	}
 	if !slices.Equal(got, order) {
 		t.Errorf("starts jobs of lengths %v, want %v", got, order)
@@ -123,9 +120,7 @@ func TestRandomIsUniform(t *testing.T) {
 	const draws = 30_000
 	count := make([]int, c.Visible+1)
 	for range draws {
-		if err := w.policy.Act(w.obs, w.act, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.policy.Act(w.obs, w.act, false))
 		count[int(w.act.Kinds[0][0])]++
 	}
 	chi := 0.0
@@ -150,9 +145,7 @@ func TestSJFEstimates(t *testing.T) {
 		}
 		place := -1
 		for range 5 {
-			if err := w.policy.Act(w.obs, w.act, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.policy.Act(w.obs, w.act, true))
 			a := int(w.act.Kinds[0][0])
 			if place >= 0 && a != place {
 				t.Fatalf("seed %d: takes %d, then %d", seed, place, a)
@@ -205,31 +198,21 @@ func TestStates(t *testing.T) {
 			w.step()
 		}
 		saved, err := w.policy.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, copied := range []bool{true, false} {
 			o := newWorld(t, c, r)
-			if err := o.env.CopyFrom(w.env); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, o.env.CopyFrom(w.env))
 			if copied {
 				err = o.policy.CopyFrom(w.policy)
 			} else {
 				err = o.policy.UnmarshalBinary(saved)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			o.obs.CopyFrom(w.obs)
 			back := newWorld(t, c, r)
-			if err := back.env.CopyFrom(w.env); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, back.env.CopyFrom(w.env))
 			back.obs.CopyFrom(w.obs)
-			if err := back.policy.CopyFrom(w.policy); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, back.policy.CopyFrom(w.policy))
 			for i := range 100 {
 				if a, b := back.step(), o.step(); a != b {
 					t.Fatalf("%s (%d): choice %d is %d, of a copy %d", r.name, n, i, a, b)
@@ -251,10 +234,7 @@ func TestStates(t *testing.T) {
 }
 
 func TestForeignEnvironmentsAndSettings(t *testing.T) {
-	pole, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pole := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	for _, r := range rules {
 		if _, err := r.build(pole); err == nil ||
 			err.Error() != r.name+": acts in stoker/DeepRM-v1 only, not in stoker/CartPole-v1" {

@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // rule builds a policy for an environment.
@@ -35,14 +36,8 @@ type world struct {
 
 func newWorld(t testing.TB, c placement.Config, r rule) *world {
 	t.Helper()
-	e, err := placement.New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := r.build(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(placement.New(c, workload.Default()))(t)
+	p := must.Get(r.build(e))(t)
 	s := e.Spec()
 	return &world{t, e, p, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
 }

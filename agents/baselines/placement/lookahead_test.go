@@ -11,32 +11,21 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Lookahead earns more than the rules, and does not change the environment.
 func TestLookahead(t *testing.T) {
 	c := placement.Default()
 	c.Seconds, c.Load = 10, 1.3
-	env, err := placement.New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ahead, err := NewLookahead(DefaultLookahead(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sjf, err := NewSJF(DefaultSJF(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(placement.New(c, workload.Default()))(t)
+	ahead := must.Get(NewLookahead(DefaultLookahead(), env))(t)
+	sjf := must.Get(NewSJF(DefaultSJF(), env))(t)
 	r := rollout.NewRunner(env)
 	var sum [2]float64
 	for seed := range uint64(4) {
 		for i, a := range []rollout.Actor{{Planner: ahead}, {Policy: sjf}} {
-			e, err := r.Episode(a, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(r.Episode(a, seed))(t)
 			sum[i] += e.Return
 		}
 	}
@@ -44,31 +33,19 @@ func TestLookahead(t *testing.T) {
 		t.Errorf("looking ahead returns %.1f, SJF %.1f: want at least 5 %% more", sum[0], sum[1])
 	}
 	obs, act, out := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec()), envs.NewOutcome(env.Spec())
-	if err := env.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, env.Reset(1, nil, obs))
 	for range 60 {
-		before, err := env.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ahead.Plan(env, obs, act); err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(env.AppendBinary(nil))(t)
+		must.Do(t, ahead.Plan(env, obs, act))
 		if after, err := env.AppendBinary(nil); err != nil || !bytes.Equal(before, after) {
 			t.Fatalf("planning changed the environment (%v)", err)
 		}
-		if err := env.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, env.Step(act, obs, out))
 	}
 }
 
 func TestLookaheadRefuses(t *testing.T) {
-	pole, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pole := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	if _, err := NewLookahead(DefaultLookahead(), pole); err == nil ||
 		!strings.Contains(err.Error(), "acts in stoker/Placement-v2 only") {
 		t.Errorf("got %v", err)
@@ -82,28 +59,16 @@ func TestLookaheadRefuses(t *testing.T) {
 func TestLookaheadImagines(t *testing.T) {
 	c := placement.Default()
 	c.Seconds, c.Load = 10, 1.3
-	env, err := placement.New(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ahead, err := NewLookahead(LookaheadConfig{Seconds: 10, Futures: 2}, env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(placement.New(c, workload.Default()))(t)
+	ahead := must.Get(NewLookahead(LookaheadConfig{Seconds: 10, Futures: 2}, env))(t)
 	obs, act := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec())
 	out := envs.NewOutcome(env.Spec())
-	if err := errors.Join(env.Reset(1, nil, obs), ahead.Reset(5)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(env.Reset(1, nil, obs), ahead.Reset(5)))
 	for len(ahead.tried) < 2 { // until the rules differ
-		if err := errors.Join(ahead.Plan(env, obs, act), env.Step(act, obs, out)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(ahead.Plan(env, obs, act), env.Step(act, obs, out)))
 	}
 	state, err := ahead.AppendBinary(nil)
-	if err := errors.Join(err, ahead.UnmarshalBinary(state)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, ahead.UnmarshalBinary(state)))
 	if err := ahead.UnmarshalBinary(state[1:]); err == nil || !strings.Contains(err.Error(), "lookahead: saved state of") {
 		t.Errorf("got %v", err)
 	}

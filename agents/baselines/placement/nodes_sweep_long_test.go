@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -53,10 +54,7 @@ func sweep(t *testing.T, c placement.Config, r rule, episodes int) (mean, off []
 		for i, name := range sweepQuantities {
 			x := e.Return
 			if name != "return" {
-				k, err := w.env.Spec().InfoIndex(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				k := must.Get(w.env.Spec().InfoIndex(name))(t)
 				x = e.Info[k]
 			}
 			// Welford's online mean and variance.
@@ -131,26 +129,15 @@ func TestNodesSweep(t *testing.T) {
 // writeSweep writes loads.csv, and table.md: a table of means with 95 % intervals for each quantity.
 func writeSweep(t *testing.T, dir string, rows [][]string) {
 	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "loads.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, "loads.csv")))(t)
 	defer f.Close()
-	if err := csv.NewWriter(f).WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, csv.NewWriter(f).WriteAll(rows))
 	cells := map[[3]string]string{}
 	var policies []string
 	for _, r := range rows[1:] {
 		load, policy, quantity := r[1], r[2], r[3]
-		mean, err := strconv.ParseFloat(r[4], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		off, err := strconv.ParseFloat(r[5], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mean := must.Get(strconv.ParseFloat(r[4], 64))(t)
+		off := must.Get(strconv.ParseFloat(r[5], 64))(t)
 		cells[[3]string{quantity, load, policy}] = fmt.Sprintf("%.3g ± %.2g", mean, 1.96*off)
 		if !slices.Contains(policies, policy) {
 			policies = append(policies, policy)
@@ -170,7 +157,5 @@ func writeSweep(t *testing.T, dir string, rows [][]string) {
 		}
 		b.WriteString("\n")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "table.md"), []byte(b.String()), 0o644))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // drawSweep draws four quantities of each rule over the load, with 95 % intervals as bands.
@@ -51,18 +52,14 @@ func drawSweep(t *testing.T, dir string) {
 func loads(t *testing.T, dir string) (rows [][]string, number func(s string) float64) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "loads.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	if rows, err = csv.NewReader(f).ReadAll(); err != nil || len(rows) == 0 {
 		t.Fatalf("%s has %d rows: %v", f.Name(), len(rows), err)
 	}
 	return rows[1:], func(s string) float64 {
 		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return x
 	}
 }

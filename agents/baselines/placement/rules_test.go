@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // threeSteps: a request has three invocations that wait from the start: a needs a core, b and c half a core each, and c
@@ -35,10 +36,7 @@ func threeSteps(t testing.TB, requests int, others ...placement.Step) placement.
 	c.Variation, c.Noise, c.Size, c.KeepAlive = 0, 0, placement.Span{Low: 1, High: 1}, 0
 	c.Cold = placement.ColdStart{Boot: 0.25, Pull: 400}
 	c.Seconds = float64(requests) + 0.5
-	s, err := placement.NewSystem(c, workload.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(placement.NewSystem(c, workload.Default()))(t)
 	c.Load = 1 / s.Rate(1)
 	return c
 }
@@ -226,9 +224,7 @@ func TestRandom(t *testing.T) {
 	counts := map[[3]float32]int{}
 	const n = 5000
 	for range n {
-		if err := w.policy.Act(w.obs, w.act, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.policy.Act(w.obs, w.act, false))
 		counts[[3]float32(w.act.Kinds[0])]++
 	}
 	chi := 0.0
@@ -242,10 +238,7 @@ func TestRandom(t *testing.T) {
 
 // Every rule acts without allocation, continues the same after it was copied or saved, and finishes all requests.
 func TestPolicies(t *testing.T) {
-	pole, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pole := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	c := placement.Default()
 	c.Load, c.Seconds = 1.2, 8
 	for _, r := range rules {
@@ -261,17 +254,10 @@ func TestPolicies(t *testing.T) {
 		for range 50 {
 			w.step()
 		}
-		b, err := w.policy.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(w.policy.AppendBinary(nil))(t)
 		copied, saved := newWorld(t, c, r), newWorld(t, c, r)
-		if err := copied.policy.CopyFrom(w.policy); err != nil {
-			t.Fatal(err)
-		}
-		if err := saved.policy.UnmarshalBinary(b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, copied.policy.CopyFrom(w.policy))
+		must.Do(t, saved.policy.UnmarshalBinary(b))
 		if saved.policy.UnmarshalBinary(append(b, 1)) == nil {
 			t.Errorf("%s: takes in a state with a byte too many", r.name)
 		}
@@ -279,30 +265,20 @@ func TestPolicies(t *testing.T) {
 			for _, p := range []envs.Policy{copied.policy, saved.policy} {
 				was := *w
 				was.policy, was.act = p, envs.NewAction(w.env.Spec())
-				if err := p.Act(w.obs, was.act, false); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, p.Act(w.obs, was.act, false))
 				b, _ := w.policy.AppendBinary(nil)
-				if err := w.policy.Act(w.obs, w.act, false); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.policy.Act(w.obs, w.act, false))
 				if [3]float32(was.act.Kinds[0]) != [3]float32(w.act.Kinds[0]) {
 					t.Fatalf("%s: chooses %v, its copy %v", r.name, w.act.Kinds[0], was.act.Kinds[0])
 				}
 				if p == copied.policy {
-					if err := w.policy.UnmarshalBinary(b); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, w.policy.UnmarshalBinary(b))
 				}
 			}
-			if err := w.env.Step(w.act, w.obs, w.out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.env.Step(w.act, w.obs, w.out))
 		}
 		if n := testing.AllocsPerRun(20, func() {
-			if err := w.policy.Act(w.obs, w.act, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.policy.Act(w.obs, w.act, true))
 		}); n > 0 {
 			t.Errorf("%s: allocates %g times in a decision", r.name, n)
 		}

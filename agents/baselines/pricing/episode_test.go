@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // contest is the environment in which a scheduler acts, and the scheduler's constructor.
@@ -43,36 +44,22 @@ func newRig(t testing.TB, c contest, windows int) *rig {
 	cfg := pricing.Default()
 	cfg.Windows, cfg.Demand.Source, cfg.Demand.Start = windows, pricing.Generated, 0
 	c.change(&cfg)
-	e, err := pricing.NewSlots(cfg, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.build(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(pricing.NewSlots(cfg, workload.Default(), nil))(t)
+	p := must.Get(c.build(e))(t)
 	s := e.Spec()
 	return &rig{e, p, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
 }
 
 func (r *rig) begin(t testing.TB, seed uint64) {
 	t.Helper()
-	if err := r.Slots.Reset(seed, nil, r.obs); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Policy.Reset(seed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Slots.Reset(seed, nil, r.obs))
+	must.Do(t, r.Policy.Reset(seed))
 }
 
 func (r *rig) slot(t testing.TB) {
 	t.Helper()
-	if err := r.Act(r.obs, r.act, true); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Step(r.act, r.obs, r.out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Act(r.obs, r.act, true))
+	must.Do(t, r.Step(r.act, r.obs, r.out))
 }
 
 // Every scheduler copies and saves everything that its decisions depend on, refuses damaged or foreign states, and does
@@ -88,37 +75,22 @@ func TestSchedulers(t *testing.T) {
 			for range 70 {
 				r.slot(t)
 			}
-			saved, err := r.Policy.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			saved := must.Get(r.Policy.AppendBinary(nil))(t)
 			restored, copied := newRig(t, c, 3), newRig(t, c, 3)
-			if err := restored.Policy.UnmarshalBinary(saved); err != nil {
-				t.Fatal(err)
-			}
-			if err := copied.Policy.CopyFrom(r.Policy); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, restored.Policy.UnmarshalBinary(saved))
+			must.Do(t, copied.Policy.CopyFrom(r.Policy))
 			for range 100 {
 				for what, o := range map[string]*rig{"restored": restored, "copied": copied} {
-					if err := o.Act(r.obs, o.act, true); err != nil {
-						t.Fatal(err)
-					}
-					if err := r.Act(r.obs, r.act, true); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, o.Act(r.obs, o.act, true))
+					must.Do(t, r.Act(r.obs, r.act, true))
 					if !slices.Equal(o.act.Kinds[0], r.act.Kinds[0]) {
 						t.Fatalf("%s, its action differs", what)
 					}
 					// Both have read the observation once; the third must too.
 					other := map[string]*rig{"restored": copied, "copied": restored}[what]
-					if err := other.Act(r.obs, other.act, true); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, other.Act(r.obs, other.act, true))
 				}
-				if err := r.Step(r.act, r.obs, r.out); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.Step(r.act, r.obs, r.out))
 			}
 			if err := r.Policy.UnmarshalBinary(saved[:len(saved)-1]); err == nil {
 				t.Error("a state cut short was accepted")
@@ -170,9 +142,7 @@ func BenchmarkAct(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := r.Act(r.obs, r.act, true); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, r.Act(r.obs, r.act, true))
 			}
 		})
 	}

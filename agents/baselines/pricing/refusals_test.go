@@ -6,15 +6,13 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A scheduler refuses a pool, a layout or an environment that it is not made for.
 func TestRefusals(t *testing.T) {
 	x, f := newTable(t, 1, nil), newTable(t, 1, fixed)
-	p, err := pricing.New(pricing.Default(), workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pricing.New(pricing.Default(), workload.Default(), nil))(t)
 	y := newTable(t, 1, func(c *pricing.Config) { c.Pool = pricing.Elastic })
 	for want, try := range map[string]func() error{
 		"want pool: fixed":      func() error { _, err := NewMQFQ(DefaultMQFQ(), x.env); return err },

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // table is a scheduler's observation and action, written by hand.
@@ -29,10 +30,7 @@ func newTable(t *testing.T, n int, change func(*pricing.Config)) *table {
 	if change != nil {
 		change(&c)
 	}
-	e, err := pricing.NewSlots(c, workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(pricing.NewSlots(c, workload.Default(), nil))(t)
 	x := &table{t: t, env: e, obs: envs.NewObservation(e.Spec()), act: envs.NewAction(e.Spec())}
 	x.seen = x.obs.Kinds[0].Values
 	for f := range n {
@@ -80,9 +78,7 @@ func TestARMSRequirement(t *testing.T) {
 	x.off(8)
 	x.set(0, pricing.SeesWarm, 1)
 	p, err := NewARMS(pricing.DefaultARMS(), x.env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x.does(p, row{1, 3, 0, 0, 0}, row{0, 2, 0, 0, 0})
 	literal := pricing.DefaultARMS()
 	literal.Requirement = pricing.LiteralRequirement
@@ -98,16 +94,12 @@ func TestARMSRequirement(t *testing.T) {
 func TestARMSOrder(t *testing.T) {
 	x := newTable(t, 3, nil)
 	p, err := NewARMS(pricing.DefaultARMS(), x.env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x.set(0, pricing.SeesEstimate, 2)
 	x.set(1, pricing.SeesEstimate, 1)
 	x.off(2)
 	x.does(p, row{0, 2, 0, 0, 0}, row{})
-	if err := p.Reset(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Reset(0))
 	// 3 wanted: one off, one reclaimed, one keep-alive one switched. Function 2 holds 2 idle transient and 2 idle
 	// keep-alive ones, of which one is patient and goes off at once: that makes 2 off.
 	x.off(1)
@@ -137,10 +129,7 @@ func TestARMSOrder(t *testing.T) {
 // virtual time.
 func TestMQFQTags(t *testing.T) {
 	x := newTable(t, 2, fixed)
-	p, err := NewMQFQ(DefaultMQFQ(), x.env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewMQFQ(DefaultMQFQ(), x.env))(t)
 	x.off(2)
 	x.set(0, pricing.SeesQueue, 4)
 	x.does(p, row{0, 2, 0, 0, 0}, row{})
@@ -189,10 +178,7 @@ func TestMQFQChoice(t *testing.T) {
 	set := func(choice string, overrun float64) *MQFQ {
 		c := DefaultMQFQ()
 		c.Choice, c.Overrun = choice, overrun
-		p, err := NewMQFQ(c, x.env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewMQFQ(c, x.env))(t)
 		copy(p.start, []float64{5, 4, 6})
 		copy(p.last, []float64{2, 2, 2})
 		p.virtual = 4
@@ -229,9 +215,7 @@ func TestMQFQChoice(t *testing.T) {
 func TestHASFilter(t *testing.T) {
 	x := newTable(t, 1, elastic)
 	p, err := NewHAS(DefaultHAS(), x.env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, want := range []float64{2, 2 + 80.0/38} {
 		if got := p.predict(0, 12); math.Abs(got-want) > 1e-12 {
 			t.Errorf("predicts %g, want %g", got, want)
@@ -261,10 +245,7 @@ func TestHASFilter(t *testing.T) {
 // 0.9 of the capacity goes, but not the last slice. Vertical comes before horizontal.
 func TestHASScaling(t *testing.T) {
 	x := newTable(t, 1, elastic)
-	p, err := NewHAS(DefaultHAS(), x.env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewHAS(DefaultHAS(), x.env))(t)
 	for _, c := range []struct {
 		predicted, slices, each float64
 		want                    int
@@ -280,9 +261,7 @@ func TestHASScaling(t *testing.T) {
 	x.does(p, row{1, 1, 0, 0, 0})
 	x.off(1)
 	x.does(p, row{1, 0, 0, 0, 0})
-	if err := p.Reset(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Reset(0))
 	x.set(0, pricing.SeesArrived, 0)
 	x.set(0, pricing.SeesTransient, 4)
 	x.set(0, pricing.SeesIdle, 2)
@@ -293,10 +272,7 @@ func TestHASScaling(t *testing.T) {
 // 100 all in time, -100.
 func TestTorporOrder(t *testing.T) {
 	x := newTable(t, 3, fixed)
-	p, err := NewTorpor(DefaultTorpor(), x.env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewTorpor(DefaultTorpor(), x.env))(t)
 	for _, c := range [][3]float64{{100, 97, 50}, {100, 100, -100}, {0, 0, 0}} {
 		if got := p.required(c[0], c[1]); math.Abs(got-c[2]) > 1e-9 {
 			t.Errorf("of %g requests %g in time: %g, want %g", c[0], c[1], got, c[2])
@@ -327,10 +303,7 @@ func TestTorporOrder(t *testing.T) {
 // else light, else the least recently used.
 func TestTorporPlacement(t *testing.T) {
 	x := newTable(t, 4, fixed)
-	p, err := NewTorpor(DefaultTorpor(), x.env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewTorpor(DefaultTorpor(), x.env))(t)
 	x.set(0, pricing.SeesQueue, 2)
 	x.set(0, pricing.SeesIdle, 1)
 	x.set(0, pricing.SeesTransient, 1)
@@ -355,18 +328,10 @@ func TestTorporPlacement(t *testing.T) {
 }
 
 func TestSPSS(t *testing.T) {
-	e, err := pricing.New(pricing.Default(), workload.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewSPSS(DefaultSPSS(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(pricing.New(pricing.Default(), workload.Default(), nil))(t)
+	p := must.Get(NewSPSS(DefaultSPSS(), e))(t)
 	act := envs.NewAction(e.Spec())
-	if err := p.Act(nil, act, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Act(nil, act, true))
 	for i, want := range []float32{1, 1, 1, 14, 14, 15} {
 		if act.Kinds[0][i] != want {
 			t.Errorf("component %d is %g, want %g", i, act.Kinds[0][i], want)

@@ -8,30 +8,22 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A forged state is refused with the wrong number, and changes nothing; copies do not allocate.
 func TestStates(t *testing.T) {
 	elastic := func(c *pricing.Config) { c.Pool, c.Layout.Warm = pricing.Elastic, pricing.WarmShared }
 	has := func() *HASGPU {
-		p, err := NewHAS(DefaultHAS(), newTable(t, 2, elastic).env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewHAS(DefaultHAS(), newTable(t, 2, elastic).env))(t)
 		return p
 	}
 	mqfq := func() *MQFQ {
-		p, err := NewMQFQ(DefaultMQFQ(), newTable(t, 2, fixed).env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewMQFQ(DefaultMQFQ(), newTable(t, 2, fixed).env))(t)
 		return p
 	}
 	torpor := func() *Torpor {
-		p, err := NewTorpor(DefaultTorpor(), newTable(t, 2, fixed).env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewTorpor(DefaultTorpor(), newTable(t, 2, fixed).env))(t)
 		return p
 	}
 	forge := map[string]func() (forged, good, fresh envs.Policy){}
@@ -67,10 +59,7 @@ func TestStates(t *testing.T) {
 		return p, torpor(), torpor()
 	})
 	save := func(p envs.Policy) []byte {
-		b, err := p.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(p.AppendBinary(nil))(t)
 		return b
 	}
 	for want, f := range forge {

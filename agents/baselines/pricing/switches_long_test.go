@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -132,13 +133,8 @@ func TestSwitchCounts(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	f, err := os.Create(filepath.Join(dir, "switches.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, "switches.csv")))(t)
+	must.Do(t, errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()))
 }
 
 // play returns a variant's quantities as means over n seeds.
@@ -157,28 +153,17 @@ func play(t *testing.T, v variant, n int) []float64 {
 			return v.scheduler(s)
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a := rollout.Actor{Policy: pricing.NewStatic(&c)}
 	if v.pba {
-		p, err := NewPBA(spsa.Default(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewPBA(spsa.Default(), e))(t)
 		a = rollout.Actor{Planner: p}
 	}
 	mean := make([]float64, len(switchColumns))
 	for i := range n {
-		ep, err := rollout.NewRunner(e).Episode(a, 101+uint64(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ep := must.Get(rollout.NewRunner(e).Episode(a, 101+uint64(i)))(t)
 		for k, name := range switchColumns {
-			at, err := e.Spec().InfoIndex(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := must.Get(e.Spec().InfoIndex(name))(t)
 			mean[k] += ep.Info[at] / float64(n)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -69,28 +70,20 @@ type score struct{ price, objective, area float64 }
 func search(t *testing.T, p tuner, seed uint64, warm int) score {
 	t.Helper()
 	l := newLab(p.found(), seed, 0.3)
-	if err := p.Reset(seed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Reset(seed))
 	act, s := envs.NewAction(l.spec), rng.NewStream(seed, "library")
 	for range warm {
 		for i := range act.Kinds[0] {
 			act.Kinds[0][i] = float32(s.Float64())
 		}
-		if err := p.Observe(act, l.try(act)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Observe(act, l.try(act)))
 	}
 	best := score{math.Inf(-1), math.Inf(-1), 0}
 	var pairs []gp.Pair
 	for range 15 {
-		if err := p.Propose(nil, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Propose(nil, act))
 		out := l.try(act)
-		if err := p.Observe(act, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Observe(act, out))
 		latency, price := out.Info[l.at.latency], out.Info[l.at.price]
 		if latency <= 12 {
 			best.price = max(best.price, -price)
@@ -114,9 +107,7 @@ func build(t *testing.T, e envs.Env) map[string]tuner {
 	t.Helper()
 	all := map[string]tuner{}
 	add := func(name string, p tuner, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		all[name] = p
 	}
 	space := defaultSearch()
@@ -173,41 +164,28 @@ func TestSearchesResume(t *testing.T) {
 	e := pair(t)
 	for name, p := range build(t, e) {
 		l := newLab(p.found(), 1, 0.3)
-		if err := p.Reset(5); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Reset(5))
 		act, got := envs.NewAction(l.spec), envs.NewAction(l.spec)
 		for k := range 20 {
-			saved, err := p.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			saved := must.Get(p.AppendBinary(nil))(t)
 			if k < 2 { // a library's rows
 				for i := range act.Kinds[0] {
 					act.Kinds[0][i] = float32(i+k) / 10
 				}
 			} else {
 				other := build(t, e)[name]
-				if err := other.UnmarshalBinary(saved); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, other.UnmarshalBinary(saved))
 				if again, err := other.AppendBinary(nil); err != nil || !bytes.Equal(saved, again) {
 					t.Fatalf("%s: what was restored is saved as something else (%v)", name, err)
 				}
-				if err := p.Propose(nil, act); err != nil {
-					t.Fatal(err)
-				}
-				if err := other.Propose(nil, got); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, p.Propose(nil, act))
+				must.Do(t, other.Propose(nil, got))
 				same(t, name, k, act, got)
 				if other.UnmarshalBinary(saved[:len(saved)-3]) == nil {
 					t.Errorf("%s: a damaged state was accepted", name)
 				}
 			}
-			if err := p.Observe(act, l.try(act)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Observe(act, l.try(act)))
 		}
 		if b := p.found(); b.tried != 15 {
 			t.Errorf("%s: %d trials, want 15: rows of a library are none", name, b.tried)
@@ -231,13 +209,9 @@ func TestAquatopeSeeksFeasibility(t *testing.T) {
 		}
 	}
 	for k := range 4 {
-		if err := p.Propose(nil, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Propose(nil, act))
 		out := l.try(act)
-		if err := p.Observe(act, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Observe(act, out))
 		if p.feasible {
 			t.Logf("feasible after %d proposals: %.2f s", k+1, out.Info[p.at.latency])
 			return
@@ -252,10 +226,7 @@ func TestAquatopeDropsOutliers(t *testing.T) {
 	for _, outliers := range []string{byDeviation, keepOutliers} {
 		c := DefaultAquatope()
 		c.Outliers, c.Lengths = outliers, oneLength
-		p, err := NewAquatope(c, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewAquatope(c, e))(t)
 		l := newLab(&p.trials, 1, 0)
 		act, s := envs.NewAction(l.spec), rng.NewStream(1, "library")
 		for k := range 25 {
@@ -266,13 +237,9 @@ func TestAquatopeDropsOutliers(t *testing.T) {
 			if k == 7 {
 				out.Info[p.at.latency] += 60
 			}
-			if err := p.Observe(act, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Observe(act, out))
 		}
-		if err := p.Propose(nil, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Propose(nil, act))
 		if (p.Dropped() > 0) != (outliers == byDeviation) || p.Dropped() > 4 {
 			t.Errorf("%s: %d of 25 rows dropped, one of which is wrong", outliers, p.Dropped())
 		}
@@ -285,17 +252,13 @@ func TestSearchesKeepToTheirSpace(t *testing.T) {
 		l := newLab(p.found(), 1, 0.3)
 		act := envs.NewAction(l.spec)
 		for range 9 {
-			if err := p.Propose(nil, act); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Propose(nil, act))
 			for i, x := range act.Kinds[0] {
 				if x < 0.2 || x > 0.8 || name == "rambo hardware" && i%4 == 3 && x != 0.5 {
 					t.Fatalf("%s: component %d is %g", name, i, x)
 				}
 			}
-			if err := p.Observe(act, l.try(act)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Observe(act, l.try(act)))
 		}
 	}
 }
@@ -318,14 +281,8 @@ func (b *bayes) space() int { return len(b.columns) }
 func BenchmarkPropose(b *testing.B) {
 	for _, w := range []string{sizing.Parallel, sizing.TcktApp} {
 		e := newEnv(b, 0, func(c *sizing.Config) { c.Workflow = w })
-		bo, err := NewRAMBO(DefaultRAMBO(), e)
-		if err != nil {
-			b.Fatal(err)
-		}
-		nei, err := NewAquatope(DefaultAquatope(), e)
-		if err != nil {
-			b.Fatal(err)
-		}
+		bo := must.Get(NewRAMBO(DefaultRAMBO(), e))(b)
+		nei := must.Get(NewAquatope(DefaultAquatope(), e))(b)
 		for _, p := range []tuner{bo, nei} {
 			act, out, s := envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec()), rng.NewStream(1, "rows")
 			at := p.found().at
@@ -337,15 +294,11 @@ func BenchmarkPropose(b *testing.B) {
 					sum += x / float64(len(act.Kinds[0]))
 				}
 				out.Info[at.price], out.Info[at.latency], out.Info[at.load] = 10*sum, 20-12*sum+s.Norm(), 10
-				if err := p.Observe(act, out); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, p.Observe(act, out))
 			}
 			b.Run(w+"/"+p.Name(), func(b *testing.B) {
 				for b.Loop() {
-					if err := p.Propose(nil, act); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, p.Propose(nil, act))
 				}
 			})
 		}
@@ -387,9 +340,7 @@ func TestSearchesReadPublishedRows(t *testing.T) {
 			}
 			out := l.try(act)
 			out.Info[l.at.success], out.Info[l.at.load] = math.NaN(), math.NaN()
-			if err := p.Observe(act, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Observe(act, out))
 			if k == 5 && name != "random-search" {
 				out.Info[l.at.price] = math.NaN()
 				if err := p.Observe(act, out); err == nil || !strings.Contains(err.Error(), "row 7 has price NaN") {
@@ -397,16 +348,9 @@ func TestSearchesReadPublishedRows(t *testing.T) {
 				}
 			}
 		}
-		saved, err := p.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.UnmarshalBinary(saved); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Propose(nil, act); err != nil {
-			t.Fatal(err)
-		}
+		saved := must.Get(p.AppendBinary(nil))(t)
+		must.Do(t, p.UnmarshalBinary(saved))
+		must.Do(t, p.Propose(nil, act))
 		for i, x := range act.Kinds[0] {
 			if !(x >= 0.2 && x <= 0.8) {
 				t.Errorf("%s proposes %g for component %d", name, x, i)

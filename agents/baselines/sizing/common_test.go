@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Parallel under ten users, or under a Poisson stream.
@@ -24,10 +25,7 @@ func newEnv(t testing.TB, rate float64, change func(*sizing.Config)) *sizing.Env
 	if change != nil {
 		change(&c)
 	}
-	e, err := sizing.New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(sizing.New(c, w))(t)
 	return e
 }
 
@@ -37,25 +35,17 @@ func steps(t testing.TB, e *sizing.Env, a rollout.Actor, seed uint64) [][]float3
 	r := rollout.NewRunner(e)
 	var out [][]float32
 	r.OnStep = func(s rollout.Step) { out = append(out, append([]float32(nil), s.Action.Kinds[0]...)) }
-	if _, err := r.Episode(a, seed); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Episode(a, seed))(t)
 	return out
 }
 
 // Every baseline runs a whole episode of every workflow, twice with the same result, and refuses another environment.
 func TestBaselines(t *testing.T) {
-	pole, err := classic.NewCartPole(classic.DefaultCartPole())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pole := must.Get(classic.NewCartPole(classic.DefaultCartPole()))(t)
 	for name, build := range baselines() {
 		for _, workflow := range []string{sizing.Sequential, sizing.Parallel, sizing.Branch, sizing.TcktApp} {
 			e := newEnv(t, 0.5, func(c *sizing.Config) { c.Workflow, c.Windows = workflow, 3 })
-			a, err := build(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(build(e))(t)
 			if a.Name() != name {
 				t.Errorf("%s calls itself %q", name, a.Name())
 			}
@@ -116,10 +106,7 @@ func TestConfigErrors(t *testing.T) {
 func TestAutoscalerReadsDescribedFeatures(t *testing.T) {
 	play := func(features string) [][]float32 {
 		e := newEnv(t, 1.5, func(c *sizing.Config) { c.Windows, c.Features = 40, features })
-		a, err := NewAutoscaler(DefaultAutoscaler(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(NewAutoscaler(DefaultAutoscaler(), e))(t)
 		return steps(t, e, rollout.Actor{Policy: a}, 2)
 	}
 	extended, described := play(sizing.ExtendedFeatures), play(sizing.Described)
@@ -138,47 +125,25 @@ func TestSavedBaselines(t *testing.T) {
 	e := newEnv(t, 1, func(c *sizing.Config) { c.Windows = 30 })
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-	if err := e.Reset(1, nil, obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(1, nil, obs))
 	scaler, err := NewAutoscaler(DefaultAutoscaler(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	search, err := NewRandomSearch(DefaultRandomSearch(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := search.Reset(5); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, search.Reset(5))
 	for k := range 24 {
 		other, err := NewAutoscaler(DefaultAutoscaler(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		b, err := scaler.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := other.UnmarshalBinary(b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, other.UnmarshalBinary(b))
 		third, err := NewAutoscaler(DefaultAutoscaler(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := third.CopyFrom(scaler); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, third.CopyFrom(scaler))
 		want, got := envs.NewAction(s), envs.NewAction(s)
-		if err := scaler.Act(obs, want, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, scaler.Act(obs, want, true))
 		for _, p := range []*Autoscaler{other, third} {
-			if err := p.Act(obs, got, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(obs, got, true))
 			same(t, "autoscaler", k, want, got)
 		}
 		if other.UnmarshalBinary(b[1:]) == nil || other.UnmarshalBinary(append([]byte{7}, b[1:]...)) == nil {
@@ -186,31 +151,19 @@ func TestSavedBaselines(t *testing.T) {
 		}
 
 		replica, err := NewRandomSearch(DefaultRandomSearch(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if b, err = search.AppendBinary(nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := replica.UnmarshalBinary(b); err != nil {
-			t.Fatal(err)
-		}
-		if err := search.Propose(obs, act); err != nil {
-			t.Fatal(err)
-		}
-		if err := replica.Propose(obs, got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, replica.UnmarshalBinary(b))
+		must.Do(t, search.Propose(obs, act))
+		must.Do(t, replica.Propose(obs, got))
 		same(t, "random search", k, act, got)
 		if replica.UnmarshalBinary(b[:20]) == nil {
 			t.Error("random search: a damaged state was accepted")
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
-		if err := search.Observe(act, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
+		must.Do(t, search.Observe(act, out))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // shares are means over episodes.
@@ -20,29 +21,17 @@ func episodes(t *testing.T, workflow string, factor float64, windows int, seeds 
 	c.Workflow, c.Windows = workflow, windows
 	w := workload.Default()
 	w.Factor = workload.Factor(factor)
-	e, err := sizing.New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := actor(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(sizing.New(c, w))(t)
+	a := must.Get(actor(e))(t)
 	run := rollout.NewRunner(e)
 	var sum shares
 	share := 1 / float64(seeds)
 	for seed := range seeds {
-		ep, err := run.Episode(a, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ep := must.Get(run.Episode(a, seed))(t)
 		for name, to := range map[string]*float64{
 			"violated": &sum.violated, "price": &sum.price, "latency": &sum.latency, "success": &sum.success, "load": &sum.load,
 		} {
-			i, err := e.Spec().InfoIndex(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			i := must.Get(e.Spec().InfoIndex(name))(t)
 			*to += ep.Info[i] * share
 		}
 		sum.ret += ep.Return * share

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // played is an environment at the beginning of an episode, with what a step needs.
@@ -25,18 +26,13 @@ func play(t testing.TB, e *sizing.Env, seed uint64) *played {
 	t.Helper()
 	s := e.Spec()
 	p := &played{e, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
-	if err := e.Reset(seed, nil, p.obs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(seed, nil, p.obs))
 	return p
 }
 
 func oracle(t testing.TB, e *sizing.Env, change func(*OracleConfig)) *Oracle {
 	t.Helper()
-	p, err := NewOracle(*oracleWith(change), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewOracle(*oracleWith(change), e))(t)
 	return p
 }
 
@@ -73,26 +69,14 @@ func TestOracleSeesWhatComes(t *testing.T) {
 		e := play(t, newEnv(t, rate, func(c *sizing.Config) { c.Windows = 6 }), 1)
 		p := oracle(t, e.Env, func(c *OracleConfig) { c.Budget = 300 })
 		for range 6 {
-			before, err := e.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Plan(e.Env, e.obs, e.act); err != nil {
-				t.Fatal(err)
-			}
-			after, err := e.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must.Get(e.AppendBinary(nil))(t)
+			must.Do(t, p.Plan(e.Env, e.obs, e.act))
+			after := must.Get(e.AppendBinary(nil))(t)
 			if !bytes.Equal(before, after) {
 				t.Fatalf("%s: planning changed the environment", name)
 			}
-			if err := p.step(p.states[0][0], p.plan[0]); err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Step(e.act, e.obs, e.out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.step(p.states[0][0], p.plan[0]))
+			must.Do(t, e.Step(e.act, e.obs, e.out))
 			for i, q := range p.spec.Info {
 				if p.out.Info[i] != e.out.Info[i] {
 					t.Errorf("%s: %s is %g, planned %g", name, q.Name, e.out.Info[i], p.out.Info[i])
@@ -113,9 +97,7 @@ func weighted(t testing.TB, e *sizing.Env, weight float64, a rollout.Actor, seed
 	var sum float64
 	r := rollout.NewRunner(e)
 	r.OnStep = func(s rollout.Step) { sum += s.Info[0] + weight*s.Info[2] }
-	if _, err := r.Episode(a, seed); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Episode(a, seed))(t)
 	return sum
 }
 
@@ -128,10 +110,7 @@ func TestOracleAgainstAllTrajectories(t *testing.T) {
 	c.Graph = workflow.Graph{Name: "one", Nodes: []workflow.Node{{Name: "resnet"}}}
 	c.QoS.QoS = sizing.QoS{Latency: 6, Success: 0.9}
 	w.Kind, w.Rate, w.Length = workload.Poisson, 1.2, 10
-	e, err := sizing.New(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(sizing.New(c, w))(t)
 	var grid []sizing.Resources
 	for _, cpu := range []int{500, 1250, 2000} {
 		for _, replicas := range []int{1, 3, 5, 8} {
@@ -160,18 +139,11 @@ func TestOracleAgainstAllTrajectories(t *testing.T) {
 // configurations.
 func everyTrajectory(t testing.TB, p *Oracle, e *sizing.Env, grid []sizing.Resources, weight float64) float64 {
 	t.Helper()
-	next, err := e.NewEnv()
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(e.NewEnv())(t)
 	best := math.Inf(1)
 	for _, r := range grid {
-		if err := next.CopyFrom(e); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.step(next, []sizing.Resources{r}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, next.CopyFrom(e))
+		must.Do(t, p.step(next, []sizing.Resources{r}))
 		cost := p.out.Info[0] + weight*p.out.Info[p.info.violated]
 		if !p.out.Truncated {
 			cost += everyTrajectory(t, p, next, grid, weight)
@@ -191,10 +163,7 @@ func TestOracleBeatsRules(t *testing.T) {
 			got := weighted(t, e, 20, rollout.Actor{Planner: p}, seed)
 			costs := map[string]float64{}
 			for _, name := range []string{"fixed", "autoscaler", "random-search"} {
-				a, err := all[name](e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := must.Get(all[name](e))(t)
 				costs[name] = weighted(t, e, 20, a, seed)
 			}
 			for name, x := range costs {
@@ -216,9 +185,7 @@ func TestOracleViolations(t *testing.T) {
 		missed := 0.0
 		r := rollout.NewRunner(e)
 		r.OnStep = func(s rollout.Step) { missed += s.Info[2] }
-		if _, err := r.Episode(rollout.Actor{Planner: p}, 3); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Episode(rollout.Actor{Planner: p}, 3))(t)
 		if allowed := math.Ceil(share * 4); missed > allowed {
 			t.Errorf("misses %g of 4 windows, may miss %g", missed, allowed)
 		}
@@ -248,9 +215,7 @@ func TestForecastDoesNotSeeArrivals(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := p.Plan(world.Env, world.obs, world.act); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Plan(world.Env, world.obs, world.act))
 			if first == nil {
 				first = append(first, world.act.Kinds[0]...)
 				continue
@@ -271,9 +236,7 @@ func BenchmarkOracle(b *testing.B) {
 	b.ReportAllocs()
 	trials := 0
 	for b.Loop() {
-		if err := p.Plan(e.Env, e.obs, e.act); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, p.Plan(e.Env, e.obs, e.act))
 		trials += p.Trials()
 	}
 	b.ReportMetric(float64(trials)/float64(b.N), "windows/op")

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -40,14 +41,8 @@ func TestDescribedRanges(t *testing.T) {
 		c.Workflow, c.Windows, c.Features, c.Reward.Dial = flow, windows, sizing.Described, []float64{0.5, 8}
 		w := sizing.DefaultWorkload()
 		w.Factor *= workload.Factor(factor)
-		e, err := sizing.NewCounted(c, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := build(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(sizing.NewCounted(c, w))(t)
+		a := must.Get(build(e))(t)
 		kind = e.Spec().Kinds[0]
 		r := rollout.NewRunner(e)
 		r.OnStep = func(x rollout.Step) {
@@ -56,9 +51,7 @@ func TestDescribedRanges(t *testing.T) {
 			}
 		}
 		for seed := range uint64(2) {
-			if _, err := r.Episode(a, seed); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Episode(a, seed))(t)
 		}
 	}
 	known := baselines()

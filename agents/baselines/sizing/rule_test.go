@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // flat gives every function of an environment the same numbers.
@@ -30,10 +31,7 @@ func TestRuleArithmetic(t *testing.T) {
 	e := newEnv(t, 1, nil)
 	c := flat(e, []float64{0.5, 0.4, 0.3, 1.2}, []float64{0.1, 0, -0.2, -0.1})
 	c.Functions[len(c.Functions)-2].Base = []float64{0.9, 0.9, 0.9, 0.9} // the second function of the workflow
-	p, err := NewRule(c, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewRule(c, e))(t)
 	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
 	for _, k := range []struct {
 		load float64
@@ -49,9 +47,7 @@ func TestRuleArithmetic(t *testing.T) {
 		for f := range p.n {
 			p.world.seen(obs, f)[p.feature("load")] = float32(k.load)
 		}
-		if err := p.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, true))
 		for i, want := range k.want {
 			if got := p.action(act, 0)[i]; math.Abs(float64(got)-want) > 1e-6 {
 				t.Errorf("load %v: component %d is %v, want %v", k.load, i, got, want)
@@ -76,14 +72,8 @@ func TestShippedRule(t *testing.T) {
 	} {
 		c := sizing.Default()
 		c.Windows = 6
-		e, err := build(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := NewRule(DefaultRule(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(build(c))(t)
+		p := must.Get(NewRule(DefaultRule(), e))(t)
 		acts := steps(t, e, rollout.Actor{Policy: p}, 3)
 		if len(acts) != 6 || slices.Equal(acts[0], acts[5]) {
 			t.Errorf("%s: %d windows, and the last as the first", e.Spec().ID, len(acts))
@@ -100,20 +90,12 @@ func TestRuleFile(t *testing.T) {
 	e := newEnv(t, 1, nil)
 	want := flat(e, []float64{0.1, 0.2, 0.3, 0.4}, []float64{0, 0.1, 0.2, 0})
 	write := func(baseline string, config any) string {
-		b, err := json.Marshal(map[string]any{"baseline": baseline, "config": config})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(json.Marshal(map[string]any{"baseline": baseline, "config": config}))(t)
 		file := filepath.Join(t.TempDir(), "found.json")
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, b, 0o600))
 		return file
 	}
-	inline, err := NewRule(want, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inline := must.Get(NewRule(want, e))(t)
 	read, err := NewRule(RuleConfig{File: write("rule", want)}, e)
 	if err != nil || !slices.Equal(read.base, inline.base) || !slices.Equal(read.slope, inline.slope) || read.load != 2 {
 		t.Fatalf("read back: %v", err)
@@ -181,10 +163,7 @@ func TestSpaces(t *testing.T) {
 	if err != nil || s.Check() != nil || len(s.Names) != 24 {
 		t.Fatalf("the autoscaler has %d numbers, want 24: %v, %v", len(s.Names), err, s.Check())
 	}
-	old, err := NewAutoscaler(a, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(NewAutoscaler(a, e))(t)
 	same, err := NewAutoscaler(*s.Config(s.Start).(*AutoscalerConfig), e)
 	if err != nil || !slices.Equal(old.bases, same.bases) || same.config.CPU != 0.4 {
 		t.Errorf("the start is %+v, want %+v (%v)", same.bases, old.bases, err)

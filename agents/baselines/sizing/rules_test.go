@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // The autoscaler's arithmetic worked by hand, on observations written by hand: 1125 mC and 5 requests an instance.
@@ -13,10 +14,7 @@ func TestAutoscalerArithmetic(t *testing.T) {
 	e := newEnv(t, 1, nil)
 	c := DefaultAutoscaler()
 	c.Stabilization = 60 // two windows
-	p, err := NewAutoscaler(c, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewAutoscaler(c, e))(t)
 	s := e.Spec()
 	obs, act := envs.NewObservation(s), envs.NewAction(s)
 	rs := e.Range()
@@ -42,9 +40,7 @@ func TestAutoscalerArithmetic(t *testing.T) {
 		{"no more than there can be", 3, 500, 0, 8},
 	} {
 		see(c.replicas, c.used, c.inside)
-		if err := p.Act(obs, act, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(obs, act, true))
 		got := rs.Decode(p.action(act, 0))
 		if got.Replicas != c.want || got.CPU != 1125 || got.Memory != 1152 || got.Concurrency != 5 {
 			t.Errorf("%s: %+v, want %d replicas of 1125 mC, 1152 MB and 5 requests", c.name, got, c.want)
@@ -55,33 +51,20 @@ func TestAutoscalerArithmetic(t *testing.T) {
 // The search tries the configured number of configurations, then holds the cheapest that kept the QoS.
 func TestRandomSearchHoldsTheCheapest(t *testing.T) {
 	e := newEnv(t, 0, func(c *sizing.Config) { c.Windows = 18 })
-	p, err := NewRandomSearch(DefaultRandomSearch(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewRandomSearch(DefaultRandomSearch(), e))(t)
 	s := e.Spec()
 	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-	if err := e.Reset(4, nil, obs); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Reset(4); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Reset(4, nil, obs))
+	must.Do(t, p.Reset(4))
 	cheapest, feasible := envs.NewAction(s), 0
 	best := 1e9
 	for k := range 18 {
-		if err := p.Propose(obs, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Propose(obs, act))
 		if k >= 15 {
 			same(t, "after the search", k, cheapest, act)
 		}
-		if err := e.Step(act, obs, out); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Observe(act, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Step(act, obs, out))
+		must.Do(t, p.Observe(act, out))
 		if price := out.Info[p.at.price]; k < 15 && out.Info[p.at.violated] == 0 {
 			feasible++
 			if price < best {
@@ -97,20 +80,13 @@ func TestRandomSearchHoldsTheCheapest(t *testing.T) {
 
 // Where no configuration keeps the QoS, the one with most successes is held.
 func TestRandomSearchWithoutSolution(t *testing.T) {
-	p, err := NewRandomSearch(RandomSearchConfig{Windows: 4, High: 1}, newEnv(t, 0, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewRandomSearch(RandomSearchConfig{Windows: 4, High: 1}, newEnv(t, 0, nil)))(t)
 	act, out := envs.NewAction(p.spec), envs.NewOutcome(p.spec)
-	if err := p.Propose(nil, act); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Propose(nil, act))
 	for k, x := range []struct{ price, success float64 }{{5, 0.2}, {7, 0.6}, {6, 0.6}, {1, 0.1}} {
 		act.Kinds[0][0] = float32(k) / 10
 		out.Info[p.at.price], out.Info[p.at.success], out.Info[p.at.violated] = x.price, x.success, 1
-		if err := p.Observe(act, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Observe(act, out))
 	}
 	if err := p.Propose(nil, act); err != nil || act.Kinds[0][0] != 0.2 {
 		t.Errorf("holds configuration %g (%v), want that of 0.2", act.Kinds[0][0], err)
@@ -122,25 +98,16 @@ func TestRandomSearchIgnoresALibrary(t *testing.T) {
 	e := newEnv(t, 0, nil)
 	var proposals [2][]float32
 	for k := range proposals {
-		p, err := NewRandomSearch(RandomSearchConfig{Windows: 1, High: 1}, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewRandomSearch(RandomSearchConfig{Windows: 1, High: 1}, e))(t)
 		act, out := envs.NewAction(p.spec), envs.NewOutcome(p.spec)
 		out.Info[p.at.price] = 0.1
 		for range 20 * k {
-			if err := p.Observe(act, out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Observe(act, out))
 		}
-		if err := p.Propose(nil, act); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Propose(nil, act))
 		proposals[k] = append([]float32(nil), act.Kinds[0]...)
 		out.Info[p.at.price] = 9
-		if err := p.Observe(act, out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Observe(act, out))
 		if err := p.Propose(nil, act); err != nil || !slices.Equal(act.Kinds[0], proposals[k]) {
 			t.Errorf("%d rows: holds %v (%v), want its only trial", 20*k, act.Kinds[0], err)
 		}
@@ -152,18 +119,11 @@ func TestRandomSearchIgnoresALibrary(t *testing.T) {
 
 func BenchmarkAutoscaler(b *testing.B) {
 	e := newEnv(b, 1, nil)
-	p, err := NewAutoscaler(DefaultAutoscaler(), e)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(NewAutoscaler(DefaultAutoscaler(), e))(b)
 	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
-	if err := e.Reset(1, nil, obs); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, e.Reset(1, nil, obs))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := p.Act(obs, act, true); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, p.Act(obs, act, true))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Side by side a baseline decides in each workflow as it does in it alone, and its state is saved and copied.
@@ -20,9 +21,7 @@ func TestSideBySide(t *testing.T) {
 	build := OfEach(NewAutoscaler)
 	run := func(e envs.Env, seed uint64) (actions [][]float32, p envs.Policy) {
 		p, err := build(DefaultAutoscaler(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r := rollout.NewRunner(e)
 		r.OnStep = func(s rollout.Step) { actions = append(actions, slices.Clone(s.Action.Kinds[0])) }
 		if _, err := r.Episode(rollout.Actor{Policy: p}, seed); err != nil {
@@ -32,9 +31,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	c.Workflows = flows
 	many, err := sizing.OpenCounted(c, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	together, p := run(many, 3)
 	first := many.(*sizing.Many).First()
 	changed := false
@@ -42,9 +39,7 @@ func TestSideBySide(t *testing.T) {
 		one := c
 		one.Workflow, one.Workflows = flow, nil
 		e, err := sizing.NewCounted(one, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		alone, _ := run(e, sizing.SeedOf(3, i))
 		for k := range alone {
 			if got := together[k][4*first[i] : 4*first[i+1]]; !slices.Equal(got, alone[k]) {
@@ -57,16 +52,10 @@ func TestSideBySide(t *testing.T) {
 		t.Error("the autoscaler never acted")
 	}
 	b, err := p.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	q, err := build(DefaultAutoscaler(), many)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := q.UnmarshalBinary(b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, q.UnmarshalBinary(b))
 	if again, err := q.AppendBinary(nil); err != nil || !slices.Equal(again, b) {
 		t.Errorf("a loaded policy saves something else (%v)", err)
 	}
@@ -79,14 +68,8 @@ func TestSideBySide(t *testing.T) {
 func TestOracleSideBySide(t *testing.T) {
 	c := sizing.DefaultCounted()
 	c.Features, c.Windows, c.Workflows = sizing.Described, 2, []string{sizing.Sequential, sizing.Branch}
-	e, err := sizing.OpenCounted(c, sizing.DefaultWorkload())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := PlansOfEach(NewOracle)(DefaultOracle(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(sizing.OpenCounted(c, sizing.DefaultWorkload()))(t)
+	p := must.Get(PlansOfEach(NewOracle)(DefaultOracle(), e))(t)
 	r := rollout.NewRunner(e)
 	r.OnStep = func(s rollout.Step) {
 		at := slices.IndexFunc(e.Spec().Info, func(q envs.Quantity) bool { return q.Name == "price" })
@@ -94,7 +77,5 @@ func TestOracleSideBySide(t *testing.T) {
 			t.Errorf("a window of the oracle costs %g USD/h", price)
 		}
 	}
-	if _, err := r.Episode(rollout.Actor{Planner: p}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Episode(rollout.Actor{Planner: p}, 1))(t)
 }

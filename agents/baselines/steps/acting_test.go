@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // only gives the decider of an environment with one request at a time.
@@ -24,20 +25,11 @@ func episodes(t testing.TB, d steps.Decider, shape string, slo float64, from, to
 	c := steps.DefaultEnv()
 	c.Apps, c.Shape, c.Steps = 4, shape, []int{4, 8}
 	c.SLO, c.Miss = []float64{slo, slo}, []float64{5, 5}
-	env, err := steps.New(c, steps.Given{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	acting, err := NewActing("test", env, only(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(steps.New(c, steps.Given{}))(t)
+	acting := must.Get(NewActing("test", env, only(d)))(t)
 	r := rollout.NewRunner(env)
 	for seed := from; seed < to; seed++ {
-		e, err := r.Episode(rollout.Actor{Planner: acting}, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(r.Episode(rollout.Actor{Planner: acting}, seed))(t)
 		sum.ret += e.Return
 		for i, q := range env.Spec().Info {
 			switch q.Name {
@@ -55,14 +47,8 @@ func episodes(t testing.TB, d steps.Decider, shape string, slo float64, from, to
 // knows the draws, and who plans the rest exactly pays less than StepConf.
 func TestActing(t *testing.T) {
 	deciders := allDeciders(t)
-	hindsight, err := NewHindsight(DefaultHindsight())
-	if err != nil {
-		t.Fatal(err)
-	}
-	inter, err := NewStepConf(DefaultInter())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hindsight := must.Get(NewHindsight(DefaultHindsight()))(t)
+	inter := must.Get(NewStepConf(DefaultInter()))(t)
 	deciders["inter"] = inter
 	bound := episodes(t, hindsight, steps.ChainShape, 1.4, 0, 40)
 	got := map[string]tally{}
@@ -82,23 +68,14 @@ func TestActing(t *testing.T) {
 
 // A decider says in which environments it decides, and dp which workflows it does not plan.
 func TestActingRefuses(t *testing.T) {
-	d, err := NewDP(DefaultDP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewDP(DefaultDP()))(t)
 	if _, err := NewActing("dp", other{}, only(d)); err == nil {
 		t.Error("an environment without workflows was taken")
 	}
 	c := steps.DefaultEnv()
 	c.Workflow = "diamond"
-	env, err := steps.New(c, steps.Given{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := NewActing("dp", env, only(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(steps.New(c, steps.Given{}))(t)
+	a := must.Get(NewActing("dp", env, only(d)))(t)
 	if _, err := rollout.NewRunner(env).Episode(rollout.Actor{Planner: a}, 1); err == nil {
 		t.Error("dp planned a diamond")
 	}
@@ -112,10 +89,7 @@ func (other) Spec() *envs.Spec { return &envs.Spec{ID: "other"} }
 // With warm instances a step takes the option that is cheapest with them.
 func TestWarm(t *testing.T) {
 	w := generated(t, 3, 3, 3, steps.ChainShape)
-	s, err := NewStepConf(DefaultStepConf())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewStepConf(DefaultStepConf()))(t)
 	slo := 1.3 * w.m.Fastest
 	at := moment(w.m)
 	at.SLO = slo
@@ -141,10 +115,7 @@ func TestWarm(t *testing.T) {
 
 func codeOf(t *testing.T, m *steps.Model, step int, o steps.Option) int {
 	t.Helper()
-	code, err := m.Pack(step, o.MB, o.Instances, o.Processes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Get(m.Pack(step, o.MB, o.Instances, o.Processes))(t)
 	return code
 }
 
@@ -152,24 +123,15 @@ func codeOf(t *testing.T, m *steps.Model, step int, o steps.Option) int {
 func TestActingStream(t *testing.T) {
 	c := steps.DefaultEnv()
 	c.Apps, c.Requests, c.Rate = 3, 12, []float64{20, 20} // several requests are under way at a time
-	env, err := steps.New(c, steps.Given{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(steps.New(c, steps.Given{}))(t)
 	made := 0
-	a, err := NewActing("stepconf", env, func() (steps.Decider, error) {
+	a := must.Get(NewActing("stepconf", env, func() (steps.Decider, error) {
 		made++
 		return NewStepConf(DefaultStepConf())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	r := rollout.NewRunner(env)
 	for seed := range uint64(3) {
-		e, err := r.Episode(rollout.Actor{Planner: a}, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(r.Episode(rollout.Actor{Planner: a}, seed))(t)
 		again, err := r.Episode(rollout.Actor{Planner: a}, seed)
 		if err != nil || again.Return != e.Return {
 			t.Errorf("the same stream returns %g and %g: %v", e.Return, again.Return, err)
@@ -203,24 +165,15 @@ func TestForms(t *testing.T) {
 	deciders := allDeciders(t)
 	delete(deciders, "dp") // of the three workflows not all are chains
 	for name, config := range map[string]StepConfConfig{"inter": DefaultInter(), "intra": DefaultIntra()} {
-		d, err := NewStepConf(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(NewStepConf(config))(t)
 		deciders[name] = d
 	}
-	hindsight, err := NewHindsight(DefaultHindsight())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hindsight := must.Get(NewHindsight(DefaultHindsight()))(t)
 	deciders["hindsight"] = hindsight
 	for name, d := range deciders {
 		var want []float64
 		for _, form := range []string{"front", "full", "flat"} {
-			env, err := forms[form]()
-			if err != nil {
-				t.Fatal(err)
-			}
+			env := must.Get(forms[form]())(t)
 			a, err := NewActing(name, env, only(d))
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, form, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -81,19 +82,13 @@ func generated(t testing.TB, n uint64, from, to int, shape string) *world {
 	t.Helper()
 	g := steps.DefaultGenerated()
 	g.Steps, g.Shape = []int{from, to}, shape
-	a, err := steps.Generate(n, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(steps.Generate(n, g))(t)
 	return compiled(t, a)
 }
 
 func compiled(t testing.TB, a steps.App) *world {
 	t.Helper()
-	m, err := a.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(a.Compile())(t)
 	return &world{m, newGraph(m.Flow)}
 }
 

@@ -4,23 +4,15 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Over requests of three generated chains the price with misses is below Algorithm 1's, and at most 8 % above the
 // stochastic optimum's.
 func TestLookahead(t *testing.T) {
-	look, err := NewLookahead(DefaultLookahead())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conf, err := NewStepConf(DefaultStepConf())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dp, err := NewDP(DefaultDP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	look := must.Get(NewLookahead(DefaultLookahead()))(t)
+	conf := must.Get(NewStepConf(DefaultStepConf()))(t)
+	dp := must.Get(NewDP(DefaultDP()))(t)
 	var sum [3]float64
 	for n := range uint64(3) {
 		w := generated(t, 100+n, 6, 6, steps.ChainShape)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -112,14 +113,8 @@ func TestSuffixByEnumeration(t *testing.T) {
 func TestReplanOnSchedule(t *testing.T) {
 	for app := range 12 {
 		w := generated(t, uint64(app), 4, 10, steps.AnyShape)
-		oracle, err := NewOracle(DefaultOracle())
-		if err != nil {
-			t.Fatal(err)
-		}
-		replan, err := NewReplan(ReplanConfig{Quantile: 0.9, Risk: Added})
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle := must.Get(NewOracle(DefaultOracle()))(t)
+		replan := must.Get(NewReplan(ReplanConfig{Quantile: 0.9, Risk: Added}))(t)
 		for _, factor := range []float64{1.05, 1.2, 2, 3} {
 			slo := factor * w.m.Fastest
 			a, b := w.play(oracle, slo, 0, always(0.9)), w.play(replan, slo, 0, always(0.9))
@@ -140,10 +135,7 @@ func TestReplanOnSchedule(t *testing.T) {
 // A request that cannot be in time any more takes the fastest plan as long as there is time, then the cheapest.
 func TestReplanLate(t *testing.T) {
 	w := generated(t, 0, 3, 3, steps.ChainShape)
-	r, err := NewReplan(DefaultReplan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewReplan(DefaultReplan()))(t)
 	r.Begin(w.m, 10, 1)
 	at := &steps.Moment{Now: 9.999}
 	if got := w.m.Option(0, r.Decide(at, 0)); got.USD != w.m.Options[0][0].USD {
@@ -160,10 +152,7 @@ func TestReplanLate(t *testing.T) {
 // gives; no other decider pays less.
 func TestDPValue(t *testing.T) {
 	w := generated(t, 4, 3, 3, steps.ChainShape)
-	d, err := NewDP(DefaultDP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewDP(DefaultDP()))(t)
 	for _, factor := range []float64{1, 1.5} {
 		slo, miss := factor*w.m.Fastest, 3*w.m.Unit
 		const n = 2000
@@ -185,10 +174,7 @@ func TestDPValue(t *testing.T) {
 			t.Errorf("at %g: playing dp costs %g ± %g, its value is %g", factor, played, deviation, value)
 		}
 		for _, q := range []float64{0.6, 0.8, 0.95} {
-			r, err := NewReplan(ReplanConfig{Quantile: q, Risk: Pooled})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(NewReplan(ReplanConfig{Quantile: q, Risk: Pooled}))(t)
 			if other, _ := mean(r); other < played*0.997 {
 				t.Errorf("at %g: replan at %g costs %g, dp %g", factor, q, other, played)
 			}
@@ -199,10 +185,7 @@ func TestDPValue(t *testing.T) {
 // The last step of dp by hand: each option's price plus λ times its probability to be late, by bisection.
 func TestDPLastStep(t *testing.T) {
 	w := generated(t, 4, 3, 3, steps.ChainShape)
-	d, err := NewDP(DPConfig{Miss: 1, Bins: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewDP(DPConfig{Miss: 1, Bins: 4096}))(t)
 	slo, miss := 2*w.m.Fastest, 5*w.m.Unit
 	d.Begin(w.m, slo, miss)
 	last := w.m.Flow.Order()[2]
@@ -232,10 +215,7 @@ func TestDPLastStep(t *testing.T) {
 
 // dp says which workflows it does not plan.
 func TestDPSuits(t *testing.T) {
-	d, err := NewDP(DefaultDP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewDP(DefaultDP()))(t)
 	if err := d.Suits(generated(t, 0, 4, 6, steps.ChainShape).m); err != nil {
 		t.Error(err)
 	}
@@ -278,10 +258,7 @@ func TestOrionQuantile(t *testing.T) {
 	w := generated(t, 3, 5, 5, steps.AnyShape)
 	c := DefaultOrion()
 	c.Draws = 1024
-	x, err := NewOrion(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(NewOrion(c))(t)
 	slo := 1.2 * w.m.Fastest * 3
 	late := 0
 	const n = 2000
@@ -349,9 +326,7 @@ func allDeciders(t testing.TB) map[string]steps.Decider {
 	t.Helper()
 	must := func(d steps.Decider, err error) steps.Decider {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return d
 	}
 	return map[string]steps.Decider{
@@ -384,14 +359,8 @@ func BenchmarkDecide(b *testing.B) {
 // Where paths cross, plans are found too: the Oracle's keeps every limit and is no dearer than Algorithm 1's, and Replan's
 // family reaches from the fastest plan to the cheapest.
 func TestCrossing(t *testing.T) {
-	app, err := steps.Preset("dag")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := app.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := must.Get(steps.Preset("dag"))(t)
+	m := must.Get(app.Compile())(t)
 	all, g := newPlans(m, menusAt(m, 0.9), 1e-3), newGraph(m.Flow)
 	if all.front != nil {
 		t.Fatal("the workflow's paths do not cross")
@@ -405,10 +374,7 @@ func TestCrossing(t *testing.T) {
 			t.Errorf("plan %d is slower and no cheaper than the one before", i)
 		}
 	}
-	algorithm, err := NewStepConf(DefaultStepConf())
-	if err != nil {
-		t.Fatal(err)
-	}
+	algorithm := must.Get(NewStepConf(DefaultStepConf()))(t)
 	choice := make([]int, m.NumSteps())
 	for _, factor := range []float64{1.2, 1.5, 3} {
 		best, ok := all.cheapest(factor * m.Fastest)
@@ -437,10 +403,7 @@ func BenchmarkAlgorithm1(b *testing.B) {
 	w := compiled(b, a)
 	c := DefaultStepConf()
 	c.Search = AmongAll
-	s, err := NewStepConf(c)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(NewStepConf(c))(b)
 	at := moment(w.m)
 	s.Begin(w.m, 1.5*w.m.Fastest, 0)
 	b.ReportAllocs()

@@ -6,16 +6,14 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // byHand returns a StepConf of a workflow whose options' times are given; option i costs 10 − i.
 func byHand(t *testing.T, c StepConfConfig, weight map[string]float64, times []float64, edges ...[]workflow.Edge) (
 	*StepConf, *steps.Model, map[string]int) {
 	t.Helper()
-	flow, err := workflow.New("hand", edges...).Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	flow := must.Get(workflow.New("hand", edges...).Compile())(t)
 	table := &critical{graph: newGraph(flow)}
 	number := map[string]int{}
 	for v := range flow.NumNodes() {
@@ -127,10 +125,7 @@ func TestEq13(t *testing.T) {
 func TestFixedParallelism(t *testing.T) {
 	w := generated(t, 2, 5, 8, steps.AnyShape)
 	for name, c := range map[string]StepConfConfig{"inter": DefaultInter(), "intra": DefaultIntra()} {
-		s, err := NewStepConf(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewStepConf(c))(t)
 		e := w.play(s, 2*w.m.Fastest, w.m.Unit, draws(1))
 		for v, code := range e.choice {
 			o := w.m.Option(v, code)
@@ -165,15 +160,9 @@ func TestVanillaByHand(t *testing.T) {
 func TestSearchAll(t *testing.T) {
 	w := generated(t, 2, 4, 6, steps.AnyShape)
 	c := DefaultStepConf()
-	front, err := NewStepConf(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	front := must.Get(NewStepConf(c))(t)
 	c.Search = AmongAll
-	all, err := NewStepConf(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(NewStepConf(c))(t)
 	for _, factor := range []float64{1.1, 1.5, 2.5} {
 		slo := factor * w.m.Fastest
 		a, b := w.play(front, slo, 0, always(0.9)), w.play(all, slo, 0, always(0.9))
@@ -198,14 +187,8 @@ func TestStepConfShared(t *testing.T) {
 		}
 		app.Steps = append(app.Steps, steps.StepConfig{Name: n, Tasks: 20, Law: steps.Law{A: a, B: 0.05, Fixed: 0.1}})
 	}
-	m, err := app.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewStepConf(DefaultStepConf())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(app.Compile())(t)
+	s := must.Get(NewStepConf(DefaultStepConf()))(t)
 	number := map[string]int{}
 	for v := range m.NumSteps() {
 		number[m.Flow.NodeName(v)] = v

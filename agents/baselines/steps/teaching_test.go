@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // forgetful begins its decider anew before every decision.
@@ -24,18 +25,9 @@ func (f *forgetful) Decide(at *steps.Moment, step int) int {
 // training goes on.
 func TestMemoryless(t *testing.T) {
 	for _, shape := range []string{steps.ChainShape, steps.DAGShape} {
-		replan, err := NewReplan(DefaultReplan())
-		if err != nil {
-			t.Fatal(err)
-		}
-		look, err := NewLookahead(DefaultLookahead())
-		if err != nil {
-			t.Fatal(err)
-		}
-		dp, err := NewDP(DefaultDP())
-		if err != nil {
-			t.Fatal(err)
-		}
+		replan := must.Get(NewReplan(DefaultReplan()))(t)
+		look := must.Get(NewLookahead(DefaultLookahead()))(t)
+		dp := must.Get(NewDP(DefaultDP()))(t)
 		for n := range uint64(3) {
 			w := generated(t, 200+n, 4, 6, shape)
 			for _, d := range []Memoryless{replan, look, dp} {

@@ -9,42 +9,25 @@ import (
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Plans act in the environments, and none is better than the exact one.
 func TestPlansAct(t *testing.T) {
 	c := variants.DefaultEnv()
 	c.Functions, c.Ideal = []int{3, 8}, variants.Best
-	e, err := variants.NewEach(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exact, err := rules.NewExact(rules.DefaultExact(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prcp, err := rules.NewActing("prcp", e, rules.Corrected(), rules.PRCP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	linear, err := rules.NewLinear(rules.DefaultLinear(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ideal, err := e.Spec().InfoIndex("ideal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(variants.NewEach(c, nil))(t)
+	exact := must.Get(rules.NewExact(rules.DefaultExact(), e))(t)
+	prcp := must.Get(rules.NewActing("prcp", e, rules.Corrected(), rules.PRCP))(t)
+	linear := must.Get(rules.NewLinear(rules.DefaultLinear(), e))(t)
+	ideal := must.Get(e.Spec().InfoIndex("ideal"))(t)
 	sums := map[string]float64{}
 	const episodes = 12
 	for name, a := range map[string]rollout.Actor{"exact": {Planner: exact}, "prcp": {Planner: prcp},
 		"linear": {Policy: linear}} {
 		r := rollout.NewRunner(e)
 		for seed := range uint64(episodes) {
-			ep, err := r.Episode(a, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ep := must.Get(r.Episode(a, seed))(t)
 			sums[name] += ep.Info[ideal]
 		}
 	}
@@ -55,14 +38,9 @@ func TestPlansAct(t *testing.T) {
 }
 
 func TestWrongWeights(t *testing.T) {
-	e, err := variants.NewEach(variants.DefaultEnv(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(variants.NewEach(variants.DefaultEnv(), nil))(t)
 	file := filepath.Join(t.TempDir(), "rule.json")
-	if err := os.WriteFile(file, []byte(`{"baseline": "rule", "config": {}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(`{"baseline": "rule", "config": {}}`), 0o600))
 	for want, c := range map[string]rules.LinearConfig{
 		"want 14":             {Weights: []float64{1}},
 		"no such file":        {File: file + "x"},

@@ -10,23 +10,18 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func compiled(t testing.TB, app variants.App) *variants.Model {
 	t.Helper()
-	m, err := app.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(app.Compile())(t)
 	return m
 }
 
 func preset(t testing.TB, name string) *variants.Model {
 	t.Helper()
-	app, err := variants.Preset(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := must.Get(variants.Preset(name))(t)
 	return compiled(t, app)
 }
 
@@ -78,9 +73,7 @@ func TestAnswers(t *testing.T) {
 						}
 						continue
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					kept++
 					if got := m.Evaluate(a.Choice); got != a.Outcome || !p.Keeps(got) {
 						t.Errorf("%s, %s, %s: %v, but the choice gives %v", name, p, s, a, got)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -51,14 +52,9 @@ var _ agents.Policy = (*acting)(nil)
 // A state brings another policy of the same file to the same draws; states and copies of other files are refused.
 func TestStateIsTheStream(t *testing.T) {
 	p, q := open(file()), open(file())
-	if err := p.Reset(7); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Reset(7))
 	p.Draws.Uint64()
-	state, err := p.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(p.AppendBinary(nil))(t)
 	if err := q.UnmarshalBinary(state); err != nil || q.Draws != p.Draws {
 		t.Errorf("restored: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -64,22 +65,13 @@ func TestFront(t *testing.T) {
 // What cannot be conditioned says what and where.
 func TestErrors(t *testing.T) {
 	exact := Config{Kernel: Matern52, Signal: Fixed(1), Length: Fixed(1), Noise: Fixed(0)}
-	m, err := New(exact, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(exact, 2))(t)
 	rbf := exact
 	rbf.Kernel, rbf.Length = RBF, Fixed(1e9)
-	smooth, err := New(rbf, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	smooth := must.Get(New(rbf, 2))(t)
 	fitted := exact
 	fitted.Length = Range(1, 0.1, 10)
-	free, err := New(fitted, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(New(fitted, 2))(t)
 	for want, err := range map[string]error{
 		"1 output or more":                 m.Fit([]float64{1}, nil, nil),
 		"input 1 of row 0 is NaN":          m.Fit([]float64{1, math.NaN()}, []float64{1}, nil),
@@ -173,13 +165,8 @@ func TestMinimizer(t *testing.T) {
 // Priors move a fit towards their law, by as much as the equation says: with one row at 0 only signal's prior is left.
 func TestPriorsMoveTheFit(t *testing.T) {
 	c := Config{Kernel: Matern52, Signal: Range(1, 1e-3, 1e3).With(Gamma{3, 2}), Length: Fixed(1), Noise: Fixed(1e-9)}
-	m, err := New(c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Fit([]float64{0}, []float64{0}, rng.NewStream(1, "fit")); err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(c, 1))(t)
+	must.Do(t, m.Fit([]float64{0}, []float64{0}, rng.NewStream(1, "fit")))
 	// −½ log s + 2 log s − 2s is largest at s = 0.75.
 	near(t, "the signal", m.Params().Signal, 0.75, 1e-5)
 }
@@ -200,11 +187,8 @@ func TestExpectedImprovementFindsBranin(t *testing.T) {
 	const seeds = 10
 	for seed := range uint64(seeds) {
 		s := rng.NewStream(seed, "branin")
-		m, err := New(Config{Kernel: Matern52, Each: true, Signal: Range(1, 1e-2, 1e2), Length: Range(0.5, 1e-2, 1e2),
-			Noise: Fixed(1e-6), Restarts: 2}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(New(Config{Kernel: Matern52, Each: true, Signal: Range(1, 1e-2, 1e2), Length: Range(0.5, 1e-2, 1e2),
+			Noise: Fixed(1e-6), Restarts: 2}, 2))(t)
 		var x, y []float64
 		random := math.Inf(-1)
 		for len(y) < evaluations {
@@ -218,9 +202,7 @@ func TestExpectedImprovementFindsBranin(t *testing.T) {
 					z[i] = (v - mean) / sd
 					best = max(best, z[i])
 				}
-				if err := m.Fit(x, z, s); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, m.Fit(x, z, s))
 				q := m.Query()
 				point, _ = Maximize(func(x, g []float64) float64 {
 					q.At(x)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -28,13 +29,8 @@ func two(t testing.TB, rows int, noise float64) (objective, constraint *Model, x
 	c := Config{Kernel: Matern52, Each: true, Signal: Fixed(1), Length: Fixed(0.6), Noise: Fixed(noise)}
 	var models [2]*Model
 	for k, y := range [][]float64{f, g} {
-		m, err := New(c, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Fit(x, y, nil); err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(New(c, 2))(t)
+		must.Do(t, m.Fit(x, y, nil))
 		models[k] = m
 	}
 	return models[0], models[1], x
@@ -52,9 +48,7 @@ func TestNoisyEIAgreesWithPlainDraws(t *testing.T) {
 		var mean, lower, draw [2][]float64
 		for k, m := range []*Model{f, g} {
 			mean[k], lower[k] = m.Joint(append(append([]float64(nil), x...), candidates...))
-			if err := Factor(lower[k], n); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Factor(lower[k], n))
 			draw[k] = make([]float64, n)
 		}
 		// Plain draws: the mean over them of max(0, f − best) where g is at most its limit.
@@ -89,10 +83,7 @@ func TestNoisyEIAgreesWithPlainDraws(t *testing.T) {
 		}
 		own, ownSquares := make([]float64, c), make([]float64, c)
 		for k := range scrambles {
-			a, err := NewNoisyEI(f, []Constraint{{g, limit}}, 32, rng.NewStream(uint64(k), "noisy"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(NewNoisyEI(f, []Constraint{{g, limit}}, 32, rng.NewStream(uint64(k), "noisy")))(t)
 			for i := range c {
 				v := a.At(candidates[2*i:2*i+2], nil)
 				own[i] += v / scrambles
@@ -112,10 +103,7 @@ func TestNoisyEIAgreesWithPlainDraws(t *testing.T) {
 // Without noise noisy EI is EI times the probability of feasibility.
 func TestNoisyEIWithoutNoise(t *testing.T) {
 	f, g, _ := two(t, 12, 0)
-	a, err := NewNoisyEI(f, []Constraint{{g, limit}}, 4, rng.NewStream(1, "noisy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(NewNoisyEI(f, []Constraint{{g, limit}}, 4, rng.NewStream(1, "noisy")))(t)
 	best := math.Inf(-1)
 	for i, v := range f.y {
 		if g.y[i] <= limit {
@@ -141,10 +129,7 @@ func TestNoisyEIWithoutNoise(t *testing.T) {
 // The gradients are those of the values, by central differences.
 func TestGradients(t *testing.T) {
 	f, g, _ := two(t, 12, 0.05)
-	a, err := NewNoisyEI(f, []Constraint{{g, limit}}, 16, rng.NewStream(1, "noisy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(NewNoisyEI(f, []Constraint{{g, limit}}, 16, rng.NewStream(1, "noisy")))(t)
 	qf, qg := f.Query(), g.Query()
 	front, reference := []Pair{{0.2, 0.6}, {0.5, 0.3}, {0.9, 0.1}}, Pair{-0.5, -0.4}
 	for name, value := range map[string]Acquisition{
@@ -193,10 +178,7 @@ func TestGradients(t *testing.T) {
 // A point is asked about without allocating.
 func TestNoAllocation(t *testing.T) {
 	f, g, _ := two(t, 12, 0.05)
-	a, err := NewNoisyEI(f, []Constraint{{g, limit}}, 16, rng.NewStream(1, "noisy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(NewNoisyEI(f, []Constraint{{g, limit}}, 16, rng.NewStream(1, "noisy")))(t)
 	q, x, slope := f.Query(), []float64{0.2, 0.3}, make([]float64, 2)
 	if n := testing.AllocsPerRun(10, func() {
 		q.At(x)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -30,23 +31,15 @@ type vectors struct {
 
 func load(t testing.TB, file string, into any) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, into); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("testdata/" + file))(t)
+	must.Do(t, json.Unmarshal(b, into))
 }
 
 func (v *vectors) model(t testing.TB) *Model {
 	t.Helper()
 	p := func(x [3]float64) Parameter { return Range(x[0], x[1], x[2]) }
-	m, err := New(Config{Kernel: v.Kernel, Each: v.Each, Signal: p(v.Signal), Length: p(v.Length), Noise: p(v.Noise)},
-		len(v.X)/len(v.Y))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(Config{Kernel: v.Kernel, Each: v.Each, Signal: p(v.Signal), Length: p(v.Length), Noise: p(v.Noise)},
+		len(v.X)/len(v.Y)))(t)
 	return m
 }
 
@@ -69,9 +62,7 @@ func TestScikitLearn(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			m := v.model(t)
 			d := len(v.X) / len(v.Y)
-			if err := m.load(v.X, v.Y); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.load(v.X, v.Y))
 			start, _ := m.free()
 			gradient := make([]float64, len(start))
 			near(t, "the likelihood at the start", -m.loss(start, gradient), v.StartLikelihood, 1e-9)
@@ -81,9 +72,7 @@ func TestScikitLearn(t *testing.T) {
 			for i, g := range gradient {
 				near(t, "a slope of the likelihood", -g, v.StartGradient[i], 1e-7)
 			}
-			if err := m.Fit(v.X, v.Y, rng.NewStream(1, "fit")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.Fit(v.X, v.Y, rng.NewStream(1, "fit")))
 			p := m.Params()
 			near(t, "the fitted likelihood", m.Likelihood(), v.FittedLikelihood, 1e-9)
 			near(t, "log signal", math.Log(p.Signal), math.Log(v.FittedSignal), 1e-6)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -40,10 +41,7 @@ func TestLinear(t *testing.T) {
 
 func newNet(t *testing.T, e nets.Engine) nets.Net {
 	t.Helper()
-	n, err := e.NewNet(nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}))(t)
 	return n
 }
 
@@ -53,9 +51,7 @@ func TestCopyParams(t *testing.T) {
 	from.Params().Set([]float32{3, 4})
 	for _, act := range []nets.Engine{e, other} {
 		to, buf, got := newNet(t, act), make([]float32, 2), make([]float32, 2)
-		if err := CopyParams(e, from, act, to, buf); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, CopyParams(e, from, act, to, buf))
 		if to.Params().Get(got); !slices.Equal(got, []float32{3, 4}) {
 			t.Errorf("copied %v", got)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/internal/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -38,9 +39,7 @@ func newLearner(t *testing.T, weight float32) *learner {
 	l := &learner{e: native.New(native.Options{Threads: 1}), steps: int64(weight), first: number{float64(weight)}}
 	var err error
 	l.net, err = l.e.NewNet(nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l.net.Params().Set([]float32{weight, weight})
 	if l.adam, err = l.e.NewAdam(l.net, nets.Adam{Rate: 1}); err != nil {
 		t.Fatal(err)
@@ -61,9 +60,7 @@ func (l *learner) parts() *saved.Parts {
 func save(t *testing.T, l *learner) *agents.State {
 	t.Helper()
 	s := agents.NewState()
-	if err := l.parts().Save(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.parts().Save(s))
 	return s
 }
 
@@ -79,9 +76,7 @@ func TestLoad(t *testing.T) {
 	if want.Counters["net_updates"] != 3 || want.Counters["steps"] != 3 {
 		t.Errorf("counters are %v", want.Counters)
 	}
-	if err := b.parts().Load(want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.parts().Load(want))
 	if !equal(save(t, b), want) {
 		t.Error("what was loaded is saved as something else")
 	}
@@ -89,14 +84,8 @@ func TestLoad(t *testing.T) {
 
 // Whatever is wrong is named, and nothing has changed: not even the parts that come before it.
 func TestLoadChangesNothing(t *testing.T) {
-	other, err := state.Append(nil, "test: other", &number{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nan, err := state.Append(nil, "test: second", &number{math.NaN()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(state.Append(nil, "test: other", &number{1}))(t)
+	nan := must.Get(state.Append(nil, "test: second", &number{math.NaN()}))(t)
 	for want, spoil := range map[string]func(*agents.State){
 		`test: weights: agents: state has no array "w"`: func(s *agents.State) { delete(s.Weights, "w") },
 		`test: optimiser: agents: state has no array "net.first`: func(s *agents.State) {
@@ -133,9 +122,7 @@ func TestLoadChangesNothing(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	a, b := newLearner(t, 3), newLearner(t, 5)
 	s := save(t, a)
-	if err := b.parts().Adopt(s, "first"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.parts().Adopt(s, "first"))
 	if got := save(t, b); b.first.x != 3 || b.steps != 5 || b.adam.Steps() != 5 ||
 		!slices.Equal(got.Weights["w"].Data, s.Weights["w"].Data) {
 		t.Errorf("adopted %+v", got)

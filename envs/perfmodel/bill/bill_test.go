@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -51,10 +52,7 @@ func TestExpected(t *testing.T) {
 	for i := range times {
 		times[i] = 0.12 * math.Exp(math.Sqrt(v)*s.Norm()-v/2)
 	}
-	runs, err := bill.NewRuns(times)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := must.Get(bill.NewRuns(times))(t)
 	near(t, "sampled", tariff.Expected(1024, runs), tariff.Expected(1024, bill.Lognormal{M: 0.12, CV: 0.3}), 5e-3)
 	var above float64
 	for k := 0.0; k < 100; k++ {
@@ -119,10 +117,7 @@ func TestWrong(t *testing.T) {
 
 // A quantile is where Above is what is left.
 func TestQuantile(t *testing.T) {
-	runs, err := bill.NewRuns([]float64{4, 1, 3, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := must.Get(bill.NewRuns([]float64{4, 1, 3, 2}))(t)
 	for p, want := range map[float64]float64{0: 1, 0.25: 1, 0.26: 2, 0.75: 3, 1: 4} {
 		near(t, "runs", runs.Quantile(p), want, 0)
 	}
@@ -132,10 +127,7 @@ func TestQuantile(t *testing.T) {
 			near(t, "above the quantile", law.Above(law.Quantile(p)), 1-p, 1e-9)
 		}
 	}
-	q, err := bill.Quantiles{P: []float64{0, 0.9, 1}, Seconds: []float64{1, 2, 12}}.WithMean(1.6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(bill.Quantiles{P: []float64{0, 0.9, 1}, Seconds: []float64{1, 2, 12}}.WithMean(1.6))(t)
 	near(t, "the given mean", q.Mean(), 1.6, 1e-12)
 	near(t, "its quantile", q.Quantile(0.9), 2, 0)
 	near(t, "above the quantile", q.Above(q.Quantile(0.95)), 0.05, 1e-9)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -48,24 +49,15 @@ func TestMeasuredBills(t *testing.T) {
 
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(strconv.ParseFloat(text, 64))(t)
 	return v
 }
 
 func rows(t *testing.T, file string) []map[string]string {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(file))(t)
 	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(csv.NewReader(f).ReadAll())(t)
 	var out []map[string]string
 	for _, r := range all[1:] {
 		m := map[string]string{}

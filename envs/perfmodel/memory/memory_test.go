@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -31,27 +32,18 @@ var laws = []memory.Law{
 // Without noise each form finds its own numbers, and is chosen.
 func TestRecovers(t *testing.T) {
 	for _, l := range laws {
-		sizes, err := memory.Sizes(grid(l, 1, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sizes := must.Get(memory.Sizes(grid(l, 1, 0)))(t)
 		o := memory.Options{}
 		if s, ok := l.(memory.Step); ok {
 			o.Cores = s.Q
 		}
-		got, err := memory.Fit(l.Form(), sizes, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(memory.Fit(l.Form(), sizes, o))(t)
 		for mb := 100.0; mb < 4000; mb *= 1.07 {
 			if e := math.Abs(got.Seconds(mb)/l.Seconds(mb) - 1); e > 1e-5 {
 				t.Errorf("%v: fitted %v errs by %.2g at %.0f MB", l, got, e, mb)
 			}
 		}
-		fits, err := memory.Choose(sizes, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fits := must.Get(memory.Choose(sizes, o))(t)
 		if best := fits[0]; best.LeftOut > 1e-5 {
 			t.Errorf("%v: chosen is %v, which errs by %.2g at sizes left out", l, best.Law, best.LeftOut)
 		}
@@ -64,18 +56,12 @@ func TestRecovers(t *testing.T) {
 // With noise the error at sizes left out is above that of the fit, and near the noise of a mean.
 func TestNoise(t *testing.T) {
 	for _, l := range laws {
-		sizes, err := memory.Sizes(grid(l, 20, 0.05))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sizes := must.Get(memory.Sizes(grid(l, 20, 0.05)))(t)
 		o := memory.Options{}
 		if s, ok := l.(memory.Step); ok {
 			o.Cores = s.Q
 		}
-		fits, err := memory.Choose(sizes, o, l.Form())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fits := must.Get(memory.Choose(sizes, o, l.Form()))(t)
 		if f := fits[0]; f.LeftOut <= f.MAPE || f.LeftOut > 0.03 {
 			t.Errorf("%v: MAPE %.4f, left out %.4f: want left out above MAPE and at most 0.03", l, f.MAPE, f.LeftOut)
 		}
@@ -93,10 +79,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestFew(t *testing.T) {
-	sizes, err := memory.Sizes(grid(laws[0], 1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sizes := must.Get(memory.Sizes(grid(laws[0], 1, 0)))(t)
 	few := memory.Few(sizes, 4)
 	if len(few) != 4 || few[0] != sizes[0] || few[3] != sizes[len(sizes)-1] {
 		t.Errorf("four of %d sizes are %v, want four with both ends", len(sizes), few)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -22,15 +23,12 @@ func sizes() (out []float64) {
 func TestParrotfish(t *testing.T) {
 	law := memory.Exp{A: 2, B: 4, C: 0.004}
 	var order []float64
-	b, err := memory.PublishedParrotfish().Buy(sizes(), func(mb float64) (float64, error) {
+	b := must.Get(memory.PublishedParrotfish().Buy(sizes(), func(mb float64) (float64, error) {
 		if n := len(order); n == 0 || order[n-1] != mb {
 			order = append(order, mb)
 		}
 		return law.Seconds(mb), nil
-	}, func(memory.Bought) bool { return true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, func(memory.Bought) bool { return true }))(t)
 	if order[0] != 128 || order[1] != 128+64*16 || order[2] != 3008 {
 		t.Errorf("the first sizes are %v, want 128, 1152, 3008", order[:3])
 	}
@@ -59,13 +57,10 @@ func TestParrotfishRepeats(t *testing.T) {
 	s := rng.NewStream(1, "test/parrotfish")
 	p := memory.PublishedParrotfish()
 	runs := map[float64]int{}
-	b, err := p.Buy(sizes(), func(mb float64) (float64, error) {
+	b := must.Get(p.Buy(sizes(), func(mb float64) (float64, error) {
 		runs[mb]++
 		return 1000 / mb * (1 + 0.4*s.Float64()), nil
-	}, func(b memory.Bought) bool { return len(b.Sizes) < 5 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, func(b memory.Bought) bool { return len(b.Sizes) < 5 }))(t)
 	sum, repeated := 0, false
 	for _, x := range b.Sizes {
 		n := runs[x.MB]

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // fitted sizes of StepConf's profiling.
@@ -28,10 +30,7 @@ func TestFitPieces(t *testing.T) {
 			Exponential: Exponentially{A: 0.9, B: 0.4, C: 0.6, F: 1.1}},
 	} {
 		for _, q := range []float64{3, 6} {
-			got, err := FitPieces(runsOf(want.Seconds, q), want.Multicore, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(FitPieces(runsOf(want.Seconds, q), want.Multicore, Options{}))(t)
 			for _, mb := range []float64{600, 1500, 1769, 3000, 8000} {
 				for _, jobs := range []float64{2, 10, 64} {
 					if a, b := got.Seconds(jobs, mb, q), want.Seconds(jobs, mb, q); math.Abs(a/b-1) > 1e-4 {
@@ -45,10 +44,7 @@ func TestFitPieces(t *testing.T) {
 
 // Coefficients are never negative, whatever the runs are.
 func TestFitPiecesNegative(t *testing.T) {
-	p, err := FitPieces(runsOf(func(jobs, mb, q float64) float64 { return 1 + mb/10240 - 0.01*jobs }, 6), true, Options{Plain: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(FitPieces(runsOf(func(jobs, mb, q float64) float64 { return 1 + mb/10240 - 0.01*jobs }, 6), true, Options{Plain: true}))(t)
 	for _, v := range []float64{p.Inverse.A, p.Inverse.B, p.Inverse.F, p.Exponential.A, p.Exponential.B, p.Exponential.C, p.Exponential.F} {
 		if !(v >= 0) {
 			t.Errorf("%+v has a negative number", p)

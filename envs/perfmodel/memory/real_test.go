@@ -7,45 +7,29 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
 // Six functions on AWS Lambda, 46 sizes, 100 warm runs each (pacslab/SLApp-PerfCost-MdlOpt). OptiServe's Fig. 3.1 and
 // Fig. 5.1 state about 10 % for its exponential law.
 func TestMeasuredFunctions(t *testing.T) {
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "slapp", "function_profiles.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "slapp", "function_profiles.csv")))(t)
 	defer f.Close()
 	functions, samples, err := memory.Read(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(functions) != 6 {
 		t.Fatalf("the file has functions %q, want six", functions)
 	}
 	var total, published float64
 	for _, name := range functions {
-		sizes, err := memory.Sizes(samples[name])
-		if err != nil {
-			t.Fatal(err)
-		}
+		sizes := must.Get(memory.Sizes(samples[name]))(t)
 		if len(sizes) != 46 {
 			t.Errorf("%s: %d sizes, want 46", name, len(sizes))
 		}
-		fits, err := memory.Choose(sizes, memory.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := memory.Choose(sizes, memory.Options{Plain: true}, memory.Exponential)
-		if err != nil {
-			t.Fatal(err)
-		}
-		few, err := memory.Fit(memory.Knee, memory.Few(sizes, 12), memory.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fits := must.Get(memory.Choose(sizes, memory.Options{}))(t)
+		plain := must.Get(memory.Choose(sizes, memory.Options{Plain: true}, memory.Exponential))(t)
+		few := must.Get(memory.Fit(memory.Knee, memory.Few(sizes, 12), memory.Options{}))(t)
 		var twelve float64
 		for _, s := range sizes {
 			twelve += math.Abs(few.Seconds(s.MB)/s.Mean-1) / float64(len(sizes))

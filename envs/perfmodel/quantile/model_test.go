@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/quantile"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -29,18 +30,12 @@ func TestModel(t *testing.T) {
 	s := rng.NewStream(5, "test/model")
 	rows, y := law(s, 4000)
 	levels := []float64{0.1, 0.5, 0.9}
-	m, err := quantile.Fit(rows, y, levels, quantile.Full())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(quantile.Fit(rows, y, levels, quantile.Full()))(t)
 	if m.Gap > 1e-9 {
 		t.Errorf("gap %g of the loss, want at most 1e-9", m.Gap)
 	}
 	for _, row := range [][]float64{{0.5, 0.5}, {1, 1}, {1.5, 1.5}} {
-		got, err := m.Predict(nil, row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(m.Predict(nil, row))(t)
 		for i, level := range levels {
 			want := 1 + 2*row[0] + row[0]*row[0] - (1+row[1])*math.Log(1-level)
 			if math.Abs(got[i]-want) > 0.25 {
@@ -55,10 +50,7 @@ func TestNeverCross(t *testing.T) {
 	s := rng.NewStream(6, "test/cross")
 	rows, y := law(s, 40)
 	levels := []float64{0.5, 0.6, 0.7, 0.8, 0.9}
-	m, err := quantile.Fit(rows, y, levels, quantile.Full())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(quantile.Fit(rows, y, levels, quantile.Full()))(t)
 	crossed := 0
 	for range 1000 {
 		row := []float64{3 * s.Float64(), 3 * s.Float64()}
@@ -75,10 +67,7 @@ func TestNeverCross(t *testing.T) {
 			}
 			before = v
 		}
-		got, err := m.Predict(nil, row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(m.Predict(nil, row))(t)
 		for i := 1; i < len(got); i++ {
 			if got[i] < got[i-1] {
 				t.Fatalf("at %v the quantiles are %v", row, got)
@@ -96,28 +85,21 @@ func TestDrift(t *testing.T) {
 	c.Last, c.Every = 400, 100
 	for _, rate := range []float64{0, 0.05} {
 		c.Rate = rate
-		w, err := NewWindow(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(NewWindow(c))(t)
 		s := rng.NewStream(8, "test/drift")
 		rows, y := law(s, 3000)
 		below, asked := 0, 0
 		for i, row := range rows {
 			v := y[i] * math.Exp(float64(i)/1000)
 			p, ok, err := w.Predict(row)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if ok {
 				asked++
 				if v <= p {
 					below++
 				}
 			}
-			if err := w.Observe(row, v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Observe(row, v))
 		}
 		share := float64(below) / float64(asked)
 		t.Logf("rate %g: %.3f of %d below", rate, share, asked)
@@ -128,10 +110,7 @@ func TestDrift(t *testing.T) {
 }
 
 func TestModelWrong(t *testing.T) {
-	w, err := NewWindow(DefaultWindow())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWindow(DefaultWindow()))(t)
 	fit := func(levels []float64, y []float64, rows ...[]float64) func() error {
 		return func() error { _, err := quantile.Fit(rows, y, levels, quantile.Full()); return err }
 	}
@@ -158,15 +137,9 @@ func TestModelWrong(t *testing.T) {
 // 26,823 image requests of a production service (Alibaba GenAI 2026): images, steps, LoRAs and prompt length give the
 // seconds. StepConf takes P90 from the last 100.
 func TestImageRequests(t *testing.T) {
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "alibaba-genai2026", "lora_request_trace.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "alibaba-genai2026", "lora_request_trace.csv")))(t)
 	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(csv.NewReader(f).ReadAll())(t)
 	at := map[string]int{}
 	for i, name := range all[0] {
 		at[name] = i
@@ -198,17 +171,12 @@ func TestImageRequests(t *testing.T) {
 		{"with the factor",
 			WindowConfig{Level: 0.9, Last: 500, Every: 250, Rate: 0.05, Options: quantile.Full()}, true},
 	} {
-		w, err := NewWindow(c.config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(NewWindow(c.config))(t)
 		below, asked := 0, 0
 		var sum, median float64
 		for i, row := range rows {
 			p, ok, err := w.Predict(row)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if ok {
 				asked++
 				sum += p
@@ -217,9 +185,7 @@ func TestImageRequests(t *testing.T) {
 					below++
 				}
 			}
-			if err := w.Observe(row, y[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Observe(row, y[i]))
 		}
 		share := float64(below) / float64(asked)
 		t.Logf("%s: %.3f of %d requests below P90; mean prediction %.1f s, mean time %.1f s", c.name, share, asked,

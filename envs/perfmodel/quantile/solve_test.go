@@ -9,15 +9,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/quantile"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // HiGHS' optima (testdata/highs.py), with ties, long tails, columns of unlike size, and a problem without noise.
 func TestHiGHS(t *testing.T) {
-	b, err := os.ReadFile("testdata/problems.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("testdata/problems.json"))(t)
 	var problems []struct {
 		Kind    string
 		Level   float64
@@ -25,9 +23,7 @@ func TestHiGHS(t *testing.T) {
 		X, Y    []float64
 		Loss    float64
 	}
-	if err := json.Unmarshal(b, &problems); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &problems))
 	for _, p := range problems {
 		s, err := quantile.Solve(p.X, p.Columns, p.Y, p.Level)
 		if err != nil {
@@ -62,10 +58,7 @@ func TestConstant(t *testing.T) {
 	sorted := slices.Clone(y)
 	slices.Sort(sorted)
 	for _, level := range []float64{0.05, 0.25, 0.5, 0.9, 0.99} {
-		got, err := quantile.Solve(ones, 1, y, level)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(quantile.Solve(ones, 1, y, level))(t)
 		want := sorted[int(math.Ceil(level*101))-1]
 		if math.Abs(got.Coefficients[0]-want) > 1e-7 {
 			t.Errorf("level %g: %.9f, want the sample's quantile %.9f", level, got.Coefficients[0], want)
@@ -83,14 +76,8 @@ func TestDependent(t *testing.T) {
 		wide = append(wide, 1, v, 0, 2*v-3, v)
 		y = append(y, v+s.Norm())
 	}
-	a, err := quantile.Solve(x, 2, y, 0.8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := quantile.Solve(wide, 5, y, 0.8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(quantile.Solve(x, 2, y, 0.8))(t)
+	b := must.Get(quantile.Solve(wide, 5, y, 0.8))(t)
 	if math.Abs(a.Loss-b.Loss) > 1e-9*a.Loss {
 		t.Errorf("loss %.12g with dependent columns, %.12g without", b.Loss, a.Loss)
 	}
@@ -129,9 +116,7 @@ func BenchmarkSolve(b *testing.B) {
 		y[i] += s.Exp()
 	}
 	for b.Loop() {
-		if _, err := quantile.Solve(x, k, y, 0.9); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(quantile.Solve(x, k, y, 0.9))(b)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -13,10 +14,7 @@ import (
 // of the published ones.
 func simulated(t *testing.T, c sizing.Config, n int) []Measured {
 	t.Helper()
-	b, err := NewBench(c, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(NewBench(c, 10))(t)
 	s := rng.NewStream(1, "simulated rows")
 	var rows []Measured
 	for k := range n {
@@ -28,9 +26,7 @@ func simulated(t *testing.T, c sizing.Config, n int) []Measured {
 			}
 		}
 		b.Configure(row)
-		if err := b.Measure(1<<50 | uint64(k)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Measure(1<<50|uint64(k)))
 		ranges := b.env.Range()
 		for f := range row.Functions {
 			m := &row.Functions[f]
@@ -49,10 +45,7 @@ func simulated(t *testing.T, c sizing.Config, n int) []Measured {
 // Against its own simulations the environment has no error: medians are 1 and quartiles those of the floor.
 func TestCompareWithItself(t *testing.T) {
 	c := sizing.Default()
-	r, err := Compare(c, simulated(t, c, 300), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Compare(c, simulated(t, c, 300), 2))(t)
 	near := func(what string, x, want, tolerance float64) {
 		t.Helper()
 		if !(math.Abs(x-want) <= tolerance) {
@@ -87,24 +80,15 @@ func TestLossesFindTheLaws(t *testing.T) {
 		t.Helper()
 		trial := c
 		for _, m := range rows[0].Functions {
-			l, err := perfmodel.FaaSConf(m.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(perfmodel.FaaSConf(m.Name))(t)
 			change(&l)
 			trial.Laws = append(trial.Laws, sizing.FunctionLaw{Function: m.Name, Law: l})
 		}
-		got, err := losses(trial, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(losses(trial, rows))(t)
 		for _, x := range got {
 			loss += x / float64(len(got))
 		}
-		r, err := Compare(trial, rows, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Compare(trial, rows, 1))(t)
 		for _, f := range r.Functions {
 			for i, x := range f.Simulated {
 				d := math.Log(x / f.Measured[i])
@@ -137,16 +121,10 @@ func TestLossesFindTheLaws(t *testing.T) {
 func TestFitLaws(t *testing.T) {
 	c := sizing.Default()
 	c.Laws = []sizing.FunctionLaw{{Function: "update"}}
-	l, err := perfmodel.FaaSConf("update")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(perfmodel.FaaSConf("update"))(t)
 	l.Work *= 2
 	c.Laws[0].Law = l
-	laws, err := FitLaws(sizing.Default(), simulated(t, c, 60), 40, func(int, []float64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	laws := must.Get(FitLaws(sizing.Default(), simulated(t, c, 60), 40, func(int, []float64) {}))(t)
 	if ratio := laws[3].Alone(1000) / l.Alone(1000); ratio < 0.7 || ratio > 1.4 {
 		t.Errorf("update takes %.2f of the time that it has in the rows, from 0.5 at first", ratio)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/tools/proof"
@@ -21,15 +22,9 @@ var update = flag.Bool("update", false, "redo the calibration and write its resu
 
 func measured(t *testing.T) []Measured {
 	t.Helper()
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv")))(t)
 	defer f.Close()
-	rows, err := ReadFaaSConf(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(ReadFaaSConf(f))(t)
 	return rows
 }
 
@@ -47,10 +42,7 @@ func TestLaws(t *testing.T) {
 		to   **Comparison
 		rows []Measured
 	}{{&r.Fitted, fitted}, {&r.Held, held}, {&r.All, rows}} {
-		c, err := Compare(sizing.Default(), part.rows, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Compare(sizing.Default(), part.rows, 4))(t)
 		*part.to = c
 	}
 	r.noise(rows)
@@ -70,14 +62,8 @@ func TestMemoryLimitIsInTheData(t *testing.T) {
 	with := sizing.Default()
 	without := with
 	without.MemoryLimit = false
-	a, err := Compare(with, small, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Compare(without, small, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Compare(with, small, 1))(t)
+	b := must.Get(Compare(without, small, 1))(t)
 	if d := math.Abs(a.MeanFailures[0] - a.MeanFailures[1]); d > 1.5 {
 		t.Errorf("%.2f failures with the limit, measured %.2f", a.MeanFailures[0], a.MeanFailures[1])
 	}
@@ -91,10 +77,7 @@ func TestMemoryLimitIsInTheData(t *testing.T) {
 func TestPublishedFit(t *testing.T) {
 	c := sizing.Default()
 	c.Noise.Window = 0
-	b, err := NewBench(c, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(NewBench(c, 10))(t)
 	fits := FaaSConfFit()
 	ratios := make([][]float64, len(fits))
 	ranges := b.env.Range()
@@ -103,9 +86,7 @@ func TestPublishedFit(t *testing.T) {
 		for i := range b.Action() {
 			b.Action()[i] = float32(0.2 + 0.8*s.Float64()) // the range of the published actions
 		}
-		if err := b.Measure(k); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Measure(k))
 		for f := range fits {
 			z := ranges.Decode(b.Action()[4*f : 4*f+4])
 			ratios[f] = append(ratios[f], b.function(f, p75)/fits[f].P75(z.CPU, z.Replicas, z.Concurrency))
@@ -126,12 +107,9 @@ const trials = 150
 // refit repeats the fit, starting from the present laws, and writes fitted.go.
 func refit(t *testing.T, rows []Measured) {
 	c := sizing.Default()
-	laws, err := FitLaws(c, rows, trials, func(trial int, loss []float64) {
+	laws := must.Get(FitLaws(c, rows, trials, func(trial int, loss []float64) {
 		t.Logf("%d trials: losses %.4f", trial, loss)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var b bytes.Buffer
 	b.WriteString("package perfmodel\n\n" +
 		"// fitted is written by: go test ./envs/sizing/calibrate -run TestLaws -update\n//\n" +
@@ -147,17 +125,9 @@ func refit(t *testing.T, rows []Measured) {
 			l.Spoilt, l.Memory, l.Idle, l.Payload)
 	}
 	b.WriteString("}\n")
-	src, err := format.Source(b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("..", "..", "perfmodel", "fitted.go"), src, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(format.Source(b.Bytes()))(t)
+	must.Do(t, os.WriteFile(filepath.Join("..", "..", "perfmodel", "fitted.go"), src, 0o644))
 	c.Laws = laws
-	r, err := Compare(c, rows, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Compare(c, rows, 2))(t)
 	t.Logf("\n%v", r)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const header = "cpu-func1,mem-func1,replicas-func1,concurrency-func1,func1,cpu,mem,replicas,cpu_metric,thr_metric," +
@@ -13,10 +15,7 @@ const header = "cpu-func1,mem-func1,replicas-func1,concurrency-func1,func1,cpu,m
 const row = "0.5,0.25,0.75,1,f,1125,704,6,9.5,12,0.4,1500,1.25,2.5,8.5,12,20,22,1.2,10\n"
 
 func TestReadFaaSConf(t *testing.T) {
-	got, err := ReadFaaSConf(strings.NewReader(header + row + row))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadFaaSConf(strings.NewReader(header + row + row)))(t)
 	if len(got) != 2 || len(got[1].Functions) != 1 {
 		t.Fatalf("%d rows of %d functions, want 2 of 1", len(got), len(got[1].Functions))
 	}

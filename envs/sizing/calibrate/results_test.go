@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -124,26 +125,15 @@ func (r *results) claim(t *testing.T) {
 // write writes the table, the JSON and the plots into a folder. rows are all rows.
 func (r *results) write(t *testing.T, dir string, rows []Measured) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o755))
+	text := must.Get(json.MarshalIndent(r, "", "  "))(t)
 	for name, data := range map[string][]byte{"laws.json": append(text, '\n'), "table.md": []byte(r.table())} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	for name, f := range map[string]*chart.Figure{"latency": r.ratios(), "replicas": r.byReplicas(rows)} {
 		var b bytes.Buffer
-		if err := f.PNG(&b, 60); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.PNG(&b, 60))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // configurations is the number of random configurations per scenario.
@@ -33,9 +34,7 @@ func TestThresholds(t *testing.T) {
 			c := sizing.Default()
 			c.Workflow = name
 			q, feasible, err := Thresholds(c, users, configurations)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			t.Logf("%s under %d users: %g s, %d successes, feasible %.3f", name, users, q.Latency, q.Count, feasible)
 			has, source := sizing.Thresholds(name, users)
 			if name == sizing.Parallel && users == 10 {
@@ -58,11 +57,6 @@ func TestThresholds(t *testing.T) {
 	if !*update {
 		return
 	}
-	src, err := format.Source(b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("..", "thresholds.go"), src, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(format.Source(b.Bytes()))(t)
+	must.Do(t, os.WriteFile(filepath.Join("..", "thresholds.go"), src, 0o644))
 }

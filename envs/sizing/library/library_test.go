@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -28,10 +29,7 @@ func newEnv(change func(*sizing.Config)) func() (envs.Env, error) {
 
 func open(t *testing.T, build func() (envs.Env, error)) *sizing.Env {
 	t.Helper()
-	e, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(build())(t)
 	s, ok := envs.As[*sizing.Env](e)
 	if !ok {
 		t.Fatalf("the environment is a %T", e)
@@ -41,19 +39,14 @@ func open(t *testing.T, build func() (envs.Env, error)) *sizing.Env {
 
 func made(t *testing.T, p Plan) *Library {
 	t.Helper()
-	l, err := Make(context.Background(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Make(context.Background(), p))(t)
 	return l
 }
 
 func text(t *testing.T, l *Library) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := l.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Write(&b))
 	return b.String()
 }
 
@@ -70,21 +63,13 @@ func TestMakeWriteRead(t *testing.T) {
 		t.Error("another seed gives the same library")
 	}
 	path := filepath.Join(t.TempDir(), "l.csv")
-	if err := os.WriteFile(path, []byte(text(t, l)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	back, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text(t, l)), 0o600))
+	back := must.Get(Read(path))(t)
 	if text(t, back) != text(t, l) || len(back.Digest) != 64 {
 		t.Errorf("what was read is not what was written; digest %q", back.Digest)
 	}
 	env := open(t, p.NewEnv)
-	rows, err := back.Fit(env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(back.Fit(env))(t)
 	users := map[int]int{}
 	for i, r := range rows {
 		for k, x := range r.Info {
@@ -107,10 +92,7 @@ func TestMakeWriteRead(t *testing.T) {
 		info := make([]float64, len(r.Info))
 		copy(info, r.Info)
 		for _, name := range []string{"price", "cost", "failed", "success", "cores", "memory", "refused"} {
-			k, err := env.Spec().InfoIndex(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := must.Get(env.Spec().InfoIndex(name))(t)
 			if name == "failed" { // the environment counts ended requests, requests counts begun ones
 				continue
 			}
@@ -192,9 +174,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	read, err := Parse("l.csv", []byte(good))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for want, env := range map[string]func() (envs.Env, error){
 		"l.csv:2, column workflow: the row is of workflow parallel, want sequential": newEnv(func(c *sizing.Config) {
 			c.Workflow = sizing.Sequential
@@ -209,9 +189,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	less, err := Parse("l.csv", []byte(dropColumns(good, ".rejected ")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = less.Fit(open(t, newEnv(nil)))
 	if want := `there is no feature "rejected" of the functions`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
@@ -250,19 +228,10 @@ func dropColumns(file, part string) string {
 // FaaSConf's published file is a library of Parallel under 10 users: prices agree with the environment's, and as many
 // rows are feasible as a count over the file says.
 func TestPublished(t *testing.T) {
-	l, err := Read(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Read(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv")))(t)
 	env := open(t, newEnv(func(c *sizing.Config) { c.Features = sizing.PaperFeatures }))
-	rows, err := l.Fit(env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	price, err := env.Spec().InfoIndex("price")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(l.Fit(env))(t)
+	price := must.Get(env.Spec().InfoIndex("price"))(t)
 	for i, r := range rows {
 		p, err := env.PriceOf(&envs.Action{Kinds: [][]float32{r.Action}})
 		if err != nil || math.Abs(p-r.Info[price]) > 1e-9 {

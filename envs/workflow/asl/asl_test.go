@@ -10,41 +10,27 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
 func order(t testing.TB) *Machine {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", "order.asl.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join("testdata", "order.asl.json")))(t)
 	defer f.Close()
-	m, err := Read(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Read(f))(t)
 	return m
 }
 
 // A way back that is always taken: a state that mends something before the next try.
 func TestWayBack(t *testing.T) {
-	m, err := Read(strings.NewReader(`{"StartAt": "try", "States": {
+	m := must.Get(Read(strings.NewReader(`{"StartAt": "try", "States": {
 		"try": {"Type": "Task", "Resource": "r", "Next": "good?"},
 		"good?": {"Type": "Choice", "Choices": [{"Next": "mend"}], "Default": "done"},
 		"mend": {"Type": "Task", "Resource": "r", "Next": "try"},
-		"done": {"Type": "Task", "Resource": "r", "End": true}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := m.Workflow(Options{Facts: Facts{Choices: map[string]map[string]float64{"good?": {"mend": 0.2, "done": 0.8}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := f.Graph.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+		"done": {"Type": "Task", "Resource": "r", "End": true}}}`)))(t)
+	f := must.Get(m.Workflow(Options{Facts: Facts{Choices: map[string]map[string]float64{"good?": {"mend": 0.2, "done": 0.8}}}}))(t)
+	w := must.Get(f.Graph.Compile())(t)
 	want := map[string]float64{"try": 1.25, "mend": 0.25, "done": 1}
 	for n, x := range w.Executions() {
 		if name := w.NodeName(n); math.Abs(x-want[name]) > 1e-12 {
@@ -59,10 +45,7 @@ func TestWayBack(t *testing.T) {
 // All kinds of states: a choice after a task, a Parallel whose branches are a loop and a Map with two items at once, a
 // Wait, two kinds of ends, two states of one Lambda function.
 func TestWorkflow(t *testing.T) {
-	f, err := order(t).Workflow(Options{Percent: true, Facts: Facts{Maps: map[string]int{"Items": 3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(order(t).Workflow(Options{Percent: true, Facts: Facts{Maps: map[string]int{"Items": 3}}}))(t)
 	var edges []string
 	for _, e := range f.Graph.Edges {
 		edges = append(edges, fmt.Sprintf("%s>%s %s %.4g", e.From, e.To, e.Kind, e.Probability))
@@ -90,10 +73,7 @@ func TestWorkflow(t *testing.T) {
 	if got := fmt.Sprint(f.Ignored); got != `[line 5: Retry of state "Check"]` {
 		t.Errorf("ignored %s", got)
 	}
-	w, err := f.Graph.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(f.Graph.Compile())(t)
 	times := make([]float64, w.NumNodes())
 	for n := range times {
 		times[n] = map[string]float64{"Check": 1, "Reserve": 0.5, "Pay": 4, "pack": 1, "Cool off": 2}[w.Functions()[w.Function(n)]]
@@ -106,14 +86,8 @@ func TestWorkflow(t *testing.T) {
 // Keep leaves every state: the executions of the nodes are the transitions.
 func TestKeep(t *testing.T) {
 	for _, items := range []int{0, 1, 5} {
-		f, err := order(t).Workflow(Options{Percent: true, Keep: true, Facts: Facts{Maps: map[string]int{"Items": items}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := f.Graph.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(order(t).Workflow(Options{Percent: true, Keep: true, Facts: Facts{Maps: map[string]int{"Items": items}}}))(t)
+		w := must.Get(f.Graph.Compile())(t)
 		var sum float64
 		for _, x := range w.Executions() {
 			sum += x
@@ -126,15 +100,9 @@ func TestKeep(t *testing.T) {
 
 // Facts in place of thresholds: what has the probability 0 is left out.
 func TestFacts(t *testing.T) {
-	facts, err := ReadFacts(strings.NewReader("choices:\n  In stock?: {Handle: 0.75, Reserve: 0.25}\n  Paid?: {Receipt: 1}\nmaps: {Items: 1}\n" +
-		"waits: {Cool off: 60}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := order(t).Workflow(Options{Facts: facts})
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := must.Get(ReadFacts(strings.NewReader("choices:\n  In stock?: {Handle: 0.75, Reserve: 0.25}\n  Paid?: {Receipt: 1}\nmaps: {Items: 1}\n" +
+		"waits: {Cool off: 60}\n")))(t)
+	f := must.Get(order(t).Workflow(Options{Facts: facts}))(t)
 	for _, e := range f.Graph.Edges {
 		if e.Kind == workflow.Loop || e.To == workflow.End {
 			t.Errorf("there is an edge %+v", e)
@@ -215,23 +183,11 @@ func TestWrongFacts(t *testing.T) {
 func TestPublished(t *testing.T) {
 	dir := filepath.Join(realdata.Dir(t), "slapp", "apps")
 	for name, functions := range map[string]int{"App8": 8, "App10": 10, "App12": 12} {
-		file, err := os.Open(filepath.Join(dir, name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Open(filepath.Join(dir, name+".json")))(t)
 		defer file.Close()
-		m, err := Read(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := m.Workflow(Options{Percent: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := f.Graph.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Read(file))(t)
+		f := must.Get(m.Workflow(Options{Percent: true}))(t)
+		w := must.Get(f.Graph.Compile())(t)
 		if w.NumNodes() != functions || w.NumFunctions() != functions {
 			t.Errorf("%s: %d nodes, %d functions: %v", name, w.NumNodes(), w.NumFunctions(), w.Functions())
 		}
@@ -245,10 +201,7 @@ func TestPublished(t *testing.T) {
 
 // Nothing that is read panics or gives a graph that does not compile for another reason than its cycles.
 func FuzzRead(f *testing.F) {
-	b, err := os.ReadFile(filepath.Join("testdata", "order.asl.json"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join("testdata", "order.asl.json")))(f)
 	f.Add(b, "maps: {Items: 2}")
 	f.Add([]byte(`{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"r","Next":"B"},"B":{"Type":"Choice","Choices":[{"Next":"A"}],"Default":"C"},"C":{"Type":"Fail"}}}`), "choices: {B: {A: 0.5, C: 0.5}}")
 	f.Fuzz(func(t *testing.T, data []byte, side string) {

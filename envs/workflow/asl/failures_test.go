@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // pay is a machine with a Task that is tried again and whose last failure is caught, inside a Parallel state.
@@ -36,18 +37,9 @@ func TestFailures(t *testing.T) {
 		{`{"ErrorEquals": ["E"], "MaxAttempts": 2, "IntervalSeconds": 5, "BackoffRate": 4, "MaxDelaySeconds": 10}`, 1 + p + p*p, p * p * p,
 			(5*p + 10*p*p) / (p + p*p)},
 	} {
-		m, err := Read(strings.NewReader(pay(c.retry)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := m.Workflow(Options{Facts: Facts{Errors: map[string]float64{"Pay": p}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := f.Graph.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Read(strings.NewReader(pay(c.retry))))(t)
+		f := must.Get(m.Workflow(Options{Facts: Facts{Errors: map[string]float64{"Pay": p}}}))(t)
+		w := must.Get(f.Graph.Compile())(t)
 		want := map[string]float64{"Pay": c.tries, "Refund": c.last, "Log": 1, "Done": 1, "Pay (before a retry)": c.tries - 1}
 		for n, x := range w.Executions() {
 			if name := w.NodeName(n); want[name] > 0 && math.Abs(x-want[name]) > 1e-12 {
@@ -79,10 +71,7 @@ func TestFailures(t *testing.T) {
 
 // Without facts nothing fails, and what is not read is said. Wrong facts and fields are refused.
 func TestFailuresRefused(t *testing.T) {
-	m, err := Read(strings.NewReader(pay(`{"ErrorEquals": ["E"]}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Read(strings.NewReader(pay(`{"ErrorEquals": ["E"]}`))))(t)
 	f, err := m.Workflow(Options{})
 	if err != nil || len(f.Graph.Nodes) != 4 || len(f.Ignored) != 2 {
 		t.Errorf("%v (%v): want 4 nodes and two ignored fields", f, err)

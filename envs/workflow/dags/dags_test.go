@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -21,10 +22,7 @@ const two = `{"dags": [
   {"tasks": 1, "rest_wave_ms": {"2": 1000}}, {"tasks": 1, "rest_wave_ms": {"2": 3000}}, {"tasks": 1, "rest_wave_ms": {"2": 2000}}]}]}`
 
 func TestRead(t *testing.T) {
-	jobs, err := Read(strings.NewReader(two))
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := must.Get(Read(strings.NewReader(two)))(t)
 	if len(jobs) != 2 || jobs[0].Name != "tpch-1-1g" || jobs[1].Graph().Entry != Start || jobs[0].Graph().Entry != "s1" {
 		t.Fatalf("jobs %+v", jobs)
 	}
@@ -48,10 +46,7 @@ func TestRead(t *testing.T) {
 // response returns a job's time where each stage has so many executors of its own.
 func response(t *testing.T, j *Job, executors int) float64 {
 	t.Helper()
-	w, err := j.Graph().Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(j.Graph().Compile())(t)
 	times := make([]float64, w.NumNodes())
 	for k := range j.Stages {
 		times[k] = j.Stages[k].Seconds(executors, true)
@@ -83,15 +78,9 @@ func TestWrong(t *testing.T) {
 
 // The 154 jobs of Decima: 2 to 18 stages, and more executors make none of them slower by more than the data's own rises.
 func TestDecima(t *testing.T) {
-	f, err := os.Open(filepath.Join(realdata.Dir(t), "dags", "tpch_dags_summary.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(realdata.Dir(t), "dags", "tpch_dags_summary.json")))(t)
 	defer f.Close()
-	jobs, err := Read(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := must.Get(Read(f))(t)
 	stages, roots := 0, 0
 	for i := range jobs {
 		j := &jobs[i]

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // What is in one folder only, or has other bytes, differs.
@@ -14,9 +16,7 @@ func TestDiffering(t *testing.T) {
 		filepath.Join(one, "changed"): "a", filepath.Join(other, "changed"): "b",
 		filepath.Join(one, "gone"): "", filepath.Join(other, "new"): "",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	if differ, files := differing(t, one, other); differ != 3 || files != 4 {
 		t.Errorf("%d of %d files differ, want 3 of 4", differ, files)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
@@ -61,10 +62,7 @@ func TestDefectsAreFound(t *testing.T) {
 		{loss: "policy gradient"},
 	} {
 		d.Engine = newNative(nets.Float64)
-		all, err := Gradients(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(Gradients(d))(t)
 		worst := Worst(all)
 		if !(worst.Error > 0.9*defect && worst.Error < 1.1*defect) {
 			t.Errorf("%+v: the worst is %v, want %g of the largest", d, worst, defect)

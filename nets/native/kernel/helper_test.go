@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -14,10 +15,7 @@ import (
 func assemblies(t testing.TB) []*Set {
 	var sets []*Set
 	for _, name := range offered() {
-		s, err := Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Named(name))(t)
 		sets = append(sets, s)
 	}
 	if len(sets) == 0 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -91,10 +92,7 @@ func TestRoofline(t *testing.T) {
 		}
 	}
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		f, err := os.Create(filepath.Join(dir, "roofline.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Create(filepath.Join(dir, "roofline.csv")))(t)
 		if err := csv.NewWriter(f).WriteAll(rows); err != nil {
 			t.Error(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	"github.com/stoker-rl/stoker/serving/internal/wire"
@@ -15,10 +16,7 @@ import (
 func FuzzInfer(f *testing.F) {
 	specs := map[string]*policy.Policy{}
 	for _, name := range policytest.Names() {
-		p, err := policy.OpenBytes(policytest.Encode(f, policytest.Zoo(f, name, 10)), policy.Options{NoGuard: true})
-		if err != nil {
-			f.Fatal(err)
-		}
+		p := must.Get(policy.OpenBytes(policytest.Encode(f, policytest.Zoo(f, name, 10)), policy.Options{NoGuard: true}))(f)
 		specs[name] = p
 	}
 	zeros := strings.TrimSuffix(strings.Repeat("0,", 222), ",")
@@ -33,10 +31,7 @@ func FuzzInfer(f *testing.F) {
 	f.Add([]byte(graph), len(graph))
 	pools := map[string]*Pool{}
 	for name, p := range specs {
-		l, err := New(p.Spec(), nil)
-		if err != nil {
-			f.Fatal(err)
-		}
+		l := must.Get(New(p.Spec(), nil))(f)
 		pools[name] = NewPool(l)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, header int) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // A request's parts are what its JSON says, in any order of keys, and with data flat or nested.
@@ -19,9 +21,7 @@ func TestParse(t *testing.T) {
 	{"name":"i","datatype":"INT64","shape":[1,2],"data":[9007199254740993,-1]}],"id":"é" } `
 	var r Request
 	for range 2 { // the second time it is used again
-		if err := r.Parse([]byte(body), len(body)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Parse([]byte(body), len(body)))
 		if r.ID != "é" || r.Params["sequence_id"] != int64(7) || r.Params["x"] != 1.5 || r.Params["s"] != "aé\n" {
 			t.Errorf("%+v", r)
 		}
@@ -198,11 +198,7 @@ func BenchmarkParse(b *testing.B) {
 	x := make([]float32, 64)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := r.Parse(body, len(body)); err != nil {
-			b.Fatal(err)
-		}
-		if err := r.Inputs[0].ReadFloats(x); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, r.Parse(body, len(body)))
+		must.Do(b, r.Inputs[0].ReadFloats(x))
 	}
 }

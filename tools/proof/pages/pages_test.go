@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 const (
@@ -15,10 +17,7 @@ const (
 
 // The pages in docs are those generated from the kept claims.
 func TestPagesAreMade(t *testing.T) {
-	all, err := Make(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Make(results))(t)
 	for name, want := range all {
 		got, err := os.ReadFile(filepath.Join(docs, name))
 		if err != nil {
@@ -42,12 +41,8 @@ func TestSentences(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	put("queues/result.json", `{"revision": "0123456789abcdef", "date": "2026-01-02", "machine": "a machine"}`)
 	put("queues/claims.jsonl", `{"claim":"|error| of M/M/1","bound":"1 %","measured":"3 %","holds":false}`+"\n")
@@ -59,10 +54,7 @@ func TestSentences(t *testing.T) {
 		t.Errorf("a sentence without a claim gives %v", err)
 	}
 	put("queues/falls-short.txt", "M/M/1 => The wait in M/M/1 is wrong.\n")
-	all, err := Make(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Make(dir))(t)
 	for name, want := range map[string]string{
 		"claims.md":           "- The wait in M/M/1 is wrong. ([queues](claims/simulator.md#queues))\n",
 		"claims/simulator.md": "revision 012345678 on 2026-01-02 (a machine)",

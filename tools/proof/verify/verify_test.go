@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -17,12 +18,8 @@ func files(t *testing.T, all map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range all {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return dir
 }
@@ -36,13 +33,8 @@ func TestKeep(t *testing.T) {
 	})
 	to := files(t, map[string]string{"README.md": "by hand", "falls-short.txt": "by hand", "old.svg": "old",
 		"sub/old.svg": "old"})
-	if err := keep(proof.Proof{Keep: []string{"table.md", "sub/*"}}, from, to); err != nil {
-		t.Fatal(err)
-	}
-	got, err := matching(to, []string{"*", "*/*"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, keep(proof.Proof{Keep: []string{"table.md", "sub/*"}}, from, to))
+	got := must.Get(matching(to, []string{"*", "*/*"}))(t)
 	if want := []string{"README.md", "claims.jsonl", "falls-short.txt", "sub/shown.svg", "sub/table.md",
 		"table.md"}; !slices.Equal(got, want) {
 		t.Errorf("kept %q, want %q", got, want)
@@ -58,10 +50,7 @@ func TestKeep(t *testing.T) {
 func TestDigest(t *testing.T) {
 	digest := func(all map[string]string) string {
 		t.Helper()
-		d, err := digestOf(files(t, all), []string{"claims.jsonl", "*/scores.csv"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(digestOf(files(t, all), []string{"claims.jsonl", "*/scores.csv"}))(t)
 		return d
 	}
 	row := `{"claim":"a","measured":"3 s","holds":true,"command":"go test ./a"}` + "\n"
@@ -103,17 +92,12 @@ func TestSteps(t *testing.T) {
 		t.Errorf("a missing need gives %v, want its name", err)
 	}
 	t.Setenv(needed.Env, "word")
-	f, err := newFolders(filepath.Join(t.TempDir(), "out"), []proof.Need{needed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(newFolders(filepath.Join(t.TempDir(), "out"), []proof.Need{needed}))(t)
 	var log bytes.Buffer
 	run := func(s proof.Step) error { return f.run(t.Context(), s, &log) }
 	sh := func(script string) []string { return []string{"sh", "-c", script} }
-	if err := run(proof.Step{Args: sh(`echo $STOKER_TEST_NEED "$HERE" $1; echo "$STOKER_PROOF" >"$OUT/where"`),
-		Env: []string{"HERE=$OUT"}, Stdout: "said"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(proof.Step{Args: sh(`echo $STOKER_TEST_NEED "$HERE" $1; echo "$STOKER_PROOF" >"$OUT/where"`),
+		Env: []string{"HERE=$OUT"}, Stdout: "said"}))
 	for name, want := range map[string]string{"said": "word $OUT\n", "where": f.out + "\n"} {
 		if got, err := os.ReadFile(filepath.Join(f.out, name)); err != nil || string(got) != want {
 			t.Errorf("%s holds %q (error %v), want %q", name, got, err, want)
@@ -156,12 +140,8 @@ func TestCheck(t *testing.T) {
 	}
 	check("no result", missing, p, kept, today("ab"))
 	dir := filepath.Join(results, p.Name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := kept.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o755))
+	must.Do(t, kept.Write(dir))
 	check("the same bytes", fresh, p, kept, today("ab"))
 	check("other bytes", stale, p, kept, today("cd"))
 	plain := kept

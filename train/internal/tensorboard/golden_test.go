@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train/internal/tensorboard/eventtest"
 )
 
@@ -26,35 +27,26 @@ func start() *clock { return &clock{time.Unix(1_700_000_000, 250_000_000)} }
 func writeGolden(t testing.TB, dir string) *Writer {
 	t.Helper()
 	c := start()
-	w, err := NewAt(dir, c.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewAt(dir, c.now))(t)
 	tick := func() { c.t = c.t.Add(250 * time.Millisecond) }
 	tick()
-	if err := errors.Join(
+	must.Do(t, errors.Join(
 		w.Text("config", 0, "```yaml\nlr: 0.001\n```"),
 		w.HParams(map[string]any{"lr": 0.001, "agent": "maddpg", "attention": true, "seed": 7, "big": uint64(1) << 40,
 			"tau": float32(0.5), "steps": int64(9)}, []string{"rollout/ep_rew_mean"}),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	for step := int64(0); step < 3; step++ {
 		tick()
-		if err := w.Scalar("rollout/ep_rew_mean", 100*step, -1.5*float64(step)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Scalar("rollout/ep_rew_mean", 100*step, -1.5*float64(step)))
 	}
 	tick()
-	if err := errors.Join(
+	must.Do(t, errors.Join(
 		w.Scalar("train/é", -1, math.Inf(1)),
 		w.Purge(200),
 		w.Scalar("rollout/ep_rew_mean", 200, 10),
 		w.Finish(Success),
 		w.Close(),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	return w
 }
 
@@ -64,19 +56,11 @@ const golden = "testdata/golden.tfevents"
 
 func TestGolden(t *testing.T) {
 	w := writeGolden(t, t.TempDir())
-	got, err := os.ReadFile(w.f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(w.f.Name()))(t)
 	if os.Getenv("STOKER_UPDATE") != "" {
-		if err := os.WriteFile(golden, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, got, 0o666))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("the file has %d bytes that are not the %d recorded", len(got), len(want))
 	}
@@ -88,14 +72,8 @@ func TestGolden(t *testing.T) {
 
 func TestReadGolden(t *testing.T) {
 	var got []string
-	raw, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, err := eventtest.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(golden))(t)
+	events := must.Get(eventtest.Read(raw))(t)
 	for _, e := range events {
 		line := fmt.Sprintf("%.2f %d", e.WallTime-1_700_000_000, e.Step)
 		if e.FileVersion != "" {

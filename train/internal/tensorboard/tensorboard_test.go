@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train/internal/tensorboard/eventtest"
 )
 
@@ -24,23 +25,14 @@ func TestResume(t *testing.T) {
 		steps []int64
 		sign  float64
 	}{{-1, []int64{0, 10, 20, 30, 40}, 1}, {21, []int64{30, 40, 50}, -1}, {41, []int64{50, 60}, 2}} {
-		w, err := NewAt(dir, c.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(NewAt(dir, c.now))(t)
 		if life.purge >= 0 {
-			if err := w.Purge(life.purge); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Purge(life.purge))
 		}
 		for _, s := range life.steps {
-			if err := w.Scalar("a", s, life.sign*float64(s)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Scalar("a", s, life.sign*float64(s)))
 		}
-		if err := w.Scalar("only"+fmt.Sprint(life.steps[0]), life.steps[len(life.steps)-1], 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Scalar("only"+fmt.Sprint(life.steps[0]), life.steps[len(life.steps)-1], 1))
 		if err := w.Flush(); err != nil { // killed: never closed
 			t.Fatal(err)
 		}
@@ -51,18 +43,10 @@ func TestResume(t *testing.T) {
 	if err != nil || len(names) != 3 {
 		t.Fatalf("files %v, %v", names, err)
 	}
-	f, err := os.OpenFile(names[0], os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write(make([]byte, 5)); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.OpenFile(names[0], os.O_APPEND|os.O_WRONLY, 0))(t)
+	must.Get(f.Write(make([]byte, 5)))(t)
 	f.Close()
-	curves, err := eventtest.Scalars(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	curves := must.Get(eventtest.Scalars(dir))(t)
 	var got []string
 	for _, p := range curves["a"] {
 		got = append(got, fmt.Sprintf("%d:%v", p.Step, p.Value))
@@ -79,23 +63,14 @@ func TestResume(t *testing.T) {
 // events reads what is in a writer's file.
 func events(t *testing.T, w *Writer) []eventtest.Event {
 	t.Helper()
-	b, err := os.ReadFile(w.f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := eventtest.Read(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(w.f.Name()))(t)
+	all := must.Get(eventtest.Read(b))(t)
 	return all
 }
 
 func TestEventsAreSeenWhileTheRunGoesOn(t *testing.T) {
 	c := start()
-	w, err := NewAt(t.TempDir(), c.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewAt(t.TempDir(), c.now))(t)
 	defer w.Close()
 	// Version and start are out at once; what follows waits for the clock or for Flush.
 	for i, s := range []struct {
@@ -105,13 +80,9 @@ func TestEventsAreSeenWhileTheRunGoesOn(t *testing.T) {
 	}{{0, false, 2}, {time.Second, false, 2}, {time.Second, false, 2}, {flushEvery, false, 6}, {0, false, 6}, {0,
 		true, 8}} {
 		c.t = c.t.Add(s.pass)
-		if err := w.Scalar("a", int64(i), 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Scalar("a", int64(i), 1))
 		if s.flush {
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Flush())
 		}
 		if got := len(events(t, w)); got != s.want {
 			t.Errorf("after scalar %d: %d events are in the file, want %d", i, got, s.want)
@@ -120,10 +91,7 @@ func TestEventsAreSeenWhileTheRunGoesOn(t *testing.T) {
 }
 
 func TestEveryCutAndFlipIsNoticed(t *testing.T) {
-	raw, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(golden))(t)
 	read := func(b []byte) (int, error) {
 		events, err := eventtest.Read(b)
 		return len(events), err
@@ -159,16 +127,11 @@ func TestAFullDiskIsTold(t *testing.T) {
 	if err != nil {
 		t.Skip("no /dev/full here: ", err)
 	}
-	w, err := NewAt(t.TempDir(), start().now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewAt(t.TempDir(), start().now))(t)
 	w.f.Close()
 	w.f = f
 	w.out.Reset(f)
-	if err := w.Scalar("a", 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Scalar("a", 1, 1))
 	for range 2 { // it stays told: what comes behind a broken record cannot be read
 		if err := w.Flush(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "event file /dev/full") {
 			t.Errorf("flush: %v", err)
@@ -184,10 +147,7 @@ func TestAFullDiskIsTold(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
-	w, err := NewAt(dir, start().now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewAt(dir, start().now))(t)
 	defer w.Close()
 	if err := w.Text("a", 0, "\xff"); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
 		t.Errorf("text: %v", err)
@@ -196,9 +156,7 @@ func TestRefusals(t *testing.T) {
 		!strings.Contains(err.Error(), `hyperparameter "layers": []int cannot be shown`) {
 		t.Errorf("hyperparameter: %v", err)
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Flush())
 	if n := len(events(t, w)); n != 2 {
 		t.Errorf("refusals left %d events in the file", n-2)
 	}
@@ -208,32 +166,22 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestScalarDoesNotAllocate(t *testing.T) {
-	w, err := New(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(New(t.TempDir()))(t)
 	defer w.Close()
 	step := int64(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		step++
-		if err := w.Scalar("rollout/ep_rew_mean", step, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Scalar("rollout/ep_rew_mean", step, 1))
 	}); n != 0 {
 		t.Errorf("%v allocations per scalar", n)
 	}
 }
 
 func BenchmarkScalar(b *testing.B) {
-	w, err := New(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
+	w := must.Get(New(b.TempDir()))(b)
 	defer w.Close()
 	b.ReportAllocs()
 	for step := int64(0); b.Loop(); step++ {
-		if err := w.Scalar("rollout/ep_rew_mean", step, 1); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, w.Scalar("rollout/ep_rew_mean", step, 1))
 	}
 }

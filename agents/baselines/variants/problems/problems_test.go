@@ -6,27 +6,19 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 func preset(t testing.TB, name string) *variants.Model {
 	t.Helper()
-	app, err := variants.Preset(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := app.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := must.Get(variants.Preset(name))(t)
+	m := must.Get(app.Compile())(t)
 	return m
 }
 
 func draw(t testing.TB, m *variants.Model, s Spread, n int, seed uint64) []Case {
 	t.Helper()
-	cases, err := Draw(context.Background(), m, s, n, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := must.Get(Draw(context.Background(), m, s, n, seed))(t)
 	return cases
 }
 
@@ -81,10 +73,7 @@ func TestJudge(t *testing.T) {
 	for _, name := range variants.Presets() {
 		cases := draw(t, preset(t, name), Tight, 12, 3)
 		for _, h := range Heuristics() {
-			s, err := Judge(cases, h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Judge(cases, h))(t)
 			if s.Cases != 12 || len(s.Of) != 12 || s.Near+s.Missed > 12 {
 				t.Errorf("%s, %s: %+v", name, h.Name, s)
 			}
@@ -92,10 +81,7 @@ func TestJudge(t *testing.T) {
 			if err != nil || scored.Near != s.Near {
 				t.Errorf("%s, %s: %+v, then %+v (%v)", name, h.Name, s, scored, err)
 			}
-			sized, err := Resized(t.Context(), cases, choices)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sized := must.Get(Resized(t.Context(), cases, choices))(t)
 			for i, of := range sized.Of {
 				if of < s.Of[i]-1e-6 || of > 100+1e-6 {
 					t.Errorf("%s, %s, %s: %g %% with the best sizes, %g %% with its own", name, h.Name, cases[i].Problem, of, s.Of[i])
@@ -141,9 +127,7 @@ func BenchmarkProblems(b *testing.B) {
 		b.Run(h.Name, func(b *testing.B) {
 			for b.Loop() {
 				for _, cases := range all {
-					if _, err := Judge(cases, h); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(Judge(cases, h))(b)
 				}
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
@@ -16,14 +17,8 @@ import (
 // All points of PRCP's curves come out: response time, cost, configuration and iterations.
 func TestCurves(t *testing.T) {
 	slapp := filepath.Join(realdata.Dir(t), "slapp")
-	models, err := Models(slapp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	curves, err := Curves(context.Background(), slapp, models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := must.Get(Models(slapp))(t)
+	curves := must.Get(Curves(context.Background(), slapp, models))(t)
 	ideal := map[variants.Objective][]float64{variants.Time: {100, 99.98, 99.74, 99.15}, variants.Cost: {100, 99.93, 99.73,
 		99.70}}
 	points, different, next := 0, 0, map[variants.Objective]int{}
@@ -59,10 +54,7 @@ func claim(t *testing.T, text, bound, measured string, holds bool) {
 // Every configuration of App2 and App3 costs and takes what was published.
 func TestTables(t *testing.T) {
 	slapp := filepath.Join(realdata.Dir(t), "slapp")
-	models, err := Models(slapp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := must.Get(Models(slapp))(t)
 	all, differ := 0, 0
 	for i, want := range map[int]int{1: 256, 2: 4096} {
 		rows, different, err := Table(slapp, models[i])
@@ -78,15 +70,9 @@ func TestTables(t *testing.T) {
 // A problem of PRCP's App4 and App6 by each strategy, half-way between the least and the greatest budget.
 func BenchmarkPRCP(b *testing.B) {
 	f := open(b, realdata.Dir(b), "slapp", "function_profiles.csv")
-	profile, err := ReadProfile(f)
-	if err != nil {
-		b.Fatal(err)
-	}
+	profile := must.Get(ReadProfile(f))(b)
 	for _, number := range []int{4, 6} {
-		app, err := SLApp(number, profile)
-		if err != nil {
-			b.Fatal(err)
-		}
+		app := must.Get(SLApp(number, profile))(b)
 		m := compile(b, app)
 		last := make([]int, m.NumFunctions())
 		first := m.Evaluate(last).USD
@@ -99,9 +85,7 @@ func BenchmarkPRCP(b *testing.B) {
 		b.Run(app.Name, func(b *testing.B) {
 			for b.Loop() {
 				for _, o.Strategy = range rules.Strategies()[:4] {
-					if _, err := l.Solve(p, o); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(l.Solve(p, o))(b)
 				}
 			}
 		})

@@ -12,35 +12,27 @@ import (
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
 func compile(t testing.TB, app variants.App) *variants.Model {
 	t.Helper()
-	m, err := app.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(app.Compile())(t)
 	return m
 }
 
 func open(t testing.TB, path ...string) *os.File {
 	t.Helper()
-	f, err := os.Open(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(path...)))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
 
 // The 144 configurations of the acyclic application cost, take and score what OptiServe's program printed.
 func TestTruth(t *testing.T) {
-	rows, err := ReadTruth(open(t, realdata.Dir(t), "optiserve", "acyclic_ground_truth_144.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(ReadTruth(open(t, realdata.Dir(t), "optiserve", "acyclic_ground_truth_144.csv")))(t)
 	if len(rows) != 144 {
 		t.Fatalf("%d rows, want 144", len(rows))
 	}
@@ -70,15 +62,10 @@ func TestTruth(t *testing.T) {
 
 // Both presets find what OptiServe's program finds, in as many steps.
 func TestGolden(t *testing.T) {
-	golden, err := ReadGolden(open(t, realdata.Dir(t), "optiserve", "golden_figures.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := must.Get(ReadGolden(open(t, realdata.Dir(t), "optiserve", "golden_figures.json")))(t)
 	for preset, o := range map[string]rules.Options{"published": rules.Published(), "corrected": rules.Corrected()} {
 		n, different, err := golden.Compare(preset, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		proof.Claim(t, proof.Row{Topic: "environments", Claim: "OptiServe's golden figures, preset " + preset,
 			Bound: "12 searches equal", Measured: fmt.Sprintf("%d of %d differ", different, n), Holds: n == 12 && different == 0})
 	}

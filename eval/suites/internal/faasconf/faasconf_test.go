@@ -4,14 +4,12 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // More users in the same instances wait longer, and a limit keeps successes fast: what Figs. 1a and 1b stand on.
 func TestLab(t *testing.T) {
-	l, err := newLab(sizing.Sequential)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(newLab(sizing.Sequential))(t)
 	limited := large
 	limited.Concurrency = limit
 	for seed := range uint64(3) {
@@ -28,10 +26,7 @@ func TestLab(t *testing.T) {
 // Each way to tune ends below the largest configuration, and the ways that look at the workflow keep its thresholds in
 // the windows that they tuned in: what Fig. 2 stands on.
 func TestTuning(t *testing.T) {
-	l, err := newLab(sizing.Sequential)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(newLab(sizing.Sequential))(t)
 	for m, choose := range []func(*tuner) []sizing.Resources{individually, oneAfterAnother, allAtOnce} {
 		u := &tuner{lab: l, seed: 1, qos: sizing.RisingThresholds(sizing.Sequential, tuneUsers)}
 		most, rs := l.price(u.largest()), choose(u)

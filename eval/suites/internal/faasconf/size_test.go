@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -36,18 +37,12 @@ func playSmall(t *testing.T, workers int, file string, part func(context.Context
 		Name: "faasconf-small", Doc: "a small one", Paper: paper, Seeds: 2, QuickSeeds: 2,
 		Run: func(ctx context.Context, o suite.Options, r *suite.Report) error { return part(ctx, &o, r) },
 	}
-	res, err := suite.Run(t.Context(), toy, suite.Options{Workers: workers, Quick: true}, dir, suite.Made{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(suite.Run(t.Context(), toy, suite.Options{Workers: workers, Quick: true}, dir, suite.Made{}))(t)
 	figures = map[string]int{}
 	for _, r := range res.Rows {
 		figures[r.Figure]++
 	}
-	b, err := os.ReadFile(filepath.Join(dir, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(dir, file)))(t)
 	return string(b), figures
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suite/suitetest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -39,18 +40,9 @@ const (
 // practice trains a stand-in and gives it the name of one of the zoo's.
 func practice(t *testing.T, name, yaml string) *trained {
 	t.Helper()
-	x, err := configs.Parse(name, []byte(yaml), nil, catalog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := train.Start(t.Context(), x, train.Options{RunsDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := eval.OpenTrained(catalog.Default(), res.Checkpoint, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(configs.Parse(name, []byte(yaml), nil, catalog.Default()))(t)
+	res := must.Get(train.Start(t.Context(), x, train.Options{RunsDir: t.TempDir()}))(t)
+	p := must.Get(eval.OpenTrained(catalog.Default(), res.Checkpoint, nil))(t)
 	p.Source = zoo.Prefix + name
 	return &trained{p}
 }
@@ -255,11 +247,8 @@ func TestFig1(t *testing.T) {
 	s.Run = func(ctx context.Context, o suite.Options, r *suite.Report) error {
 		return fig1(ctx, &o, r, fig1Size{edges: []int{100, 1000}, time: time.Millisecond})
 	}
-	res, err := suite.Run(t.Context(), s, suite.Options{Seeds: []uint64{1, 2}}, filepath.Join(t.TempDir(), "out"),
-		suite.Made{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(suite.Run(t.Context(), s, suite.Options{Seeds: []uint64{1, 2}}, filepath.Join(t.TempDir(), "out"),
+		suite.Made{}))(t)
 	if len(res.Rows) != 6 && len(res.Rows) != 12 || len(res.Figures) != 1 ||
 		res.Rows[0].Quantity != "a training step, 10² edges" || !(res.Rows[0].Ours > 0) {
 		t.Errorf("%d rows, %d figures: %+v", len(res.Rows), len(res.Figures), res.Rows)
@@ -280,10 +269,7 @@ func TestFig1(t *testing.T) {
 
 // What the zoo has plays; nobody is given other constants than the packages'.
 func TestZoo(t *testing.T) {
-	deep, err := shipped(deepRMPrefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deep := must.Get(shipped(deepRMPrefix))(t)
 	c := deeprm.Default()
 	c.Observation = deeprm.Compact
 	for _, p := range deep {
@@ -292,10 +278,7 @@ func TestZoo(t *testing.T) {
 		}
 	}
 	for _, name := range []string{gnnName, dqnName, scratchName, transferName} {
-		p, err := fromZoo(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(fromZoo(name))(t)
 		if p == nil {
 			continue
 		}

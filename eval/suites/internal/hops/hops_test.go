@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suite/suitetest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -98,19 +99,11 @@ func TestNothingIsTuned(t *testing.T) {
 		t.Errorf("HOPS with the outside option is %+v", got)
 	}
 	for _, p := range append(rivals(unitPrices()), hops(&g)) {
-		contestant, err := p.contestant(&g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		env, err := contestant.NewEnv()
-		if err != nil {
-			t.Fatal(err)
-		}
+		contestant := must.Get(p.contestant(&g))(t)
+		env := must.Get(contestant.NewEnv())(t)
 		c := pricing.Default()
 		c.Demand.Source, c.Demand.Start = pricing.Generated, 0
-		if err := baselines.Terms(p.scheduler, &c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, baselines.Terms(p.scheduler, &c))
 		if p.baselines != nil {
 			c.Baselines = p.baselines
 		}
@@ -126,12 +119,8 @@ func TestData(t *testing.T) {
 	if _, err := azureData(dir); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "100_inv.csv") {
 		t.Errorf("%v, want an error that names the file", err)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "azure2019"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "azure2019", "100_inv.csv"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "azure2019"), 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "azure2019", "100_inv.csv"), nil, 0o666))
 	if w, err := azureData(dir); err != nil || w.load.Sample != 100 || w.config.Demand.Start != 0 {
 		t.Errorf("%+v, %v", w.load, err)
 	}
@@ -139,10 +128,7 @@ func TestData(t *testing.T) {
 
 // Every policy of the zoo plays where it fits, window by window as the others do, and says why where it doesn't.
 func TestZoo(t *testing.T) {
-	zoo, err := shipped()
-	if err != nil {
-		t.Fatal(err)
-	}
+	zoo := must.Get(shipped())(t)
 	for _, l := range zoo {
 		fits := 0
 		for _, w := range []world{generated(), outside()} {
@@ -156,14 +142,9 @@ func TestZoo(t *testing.T) {
 			fits++
 			w.config.Windows = 2
 			m := &match{world: &w, policies: append(list, rivals(unitPrices())[1])}
-			if err := play(t.Context(), &suite.Options{Seeds: []uint64{3}}, "zoo", true, m); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, play(t.Context(), &suite.Options{Seeds: []uint64{3}}, "zoo", true, m))
 			for i := range m.policies {
-				whole, err := m.played.Scores(i, eval.Metric{Name: "profit"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				whole := must.Get(m.played.Scores(i, eval.Metric{Name: "profit"}))(t)
 				windows := m.series(i, "profit", 1)
 				if len(windows[0]) != 2 || math.Abs(windows[0][0]+windows[0][1]-whole[0][0]) > 1e-6*math.Abs(whole[0][0]) {
 					t.Errorf("%s on %s: windows %v, in all %v", m.policies[i].name, w.name, windows[0], whole[0][0])

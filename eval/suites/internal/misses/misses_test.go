@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suite/suitetest"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // small plays few requests of short workflows.
@@ -43,9 +44,7 @@ func TestSuite(t *testing.T) {
 func TestLearned(t *testing.T) {
 	c := preset("diamond").env
 	all, why, err := learned(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, m := range all {
 		if _, err := m.Make(1); err != nil {
 			t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suite/suitetest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -44,16 +45,10 @@ func TestSuite(t *testing.T) {
 
 // Laws of other families take as long at the smallest and the largest size of each variant, and lie between elsewhere.
 func TestFamilies(t *testing.T) {
-	models, err := presets()
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := must.Get(presets())(t)
 	for _, m := range models {
 		for _, family := range families {
-			other, err := inFamily(m, family)
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := must.Get(inFamily(m, family))(t)
 			for f := range m.Options {
 				for v := range m.Variants[f] {
 					from, to := m.VariantOptions(f, v)
@@ -85,10 +80,7 @@ func TestData(t *testing.T) {
 	data := realdata.Dir(t)
 	s := Suite()
 	s.Run = small
-	res, err := suite.Run(t.Context(), s, suite.Options{Seeds: []uint64{1, 2}, Data: data}, t.TempDir(), suite.Made{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(suite.Run(t.Context(), s, suite.Options{Seeds: []uint64{1, 2}, Data: data}, t.TempDir(), suite.Made{}))(t)
 	for _, c := range res.Claims {
 		if c.Verdict == suite.Unknown && !strings.Contains(c.Claim, "89.64") {
 			t.Errorf("%s: %s, %s", c.Claim, c.Verdict, c.Found)

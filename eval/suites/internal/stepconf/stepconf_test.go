@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suite/suitetest"
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
@@ -55,10 +56,7 @@ func TestProgram(t *testing.T) {
 // Functions measured on AWS: four of six are within the paper's bound.
 func TestData(t *testing.T) {
 	o := &suite.Options{Seeds: []uint64{1}, Data: realdata.Dir(t)}
-	d, err := measuredFunctions(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(measuredFunctions(t.Context(), o))(t)
 	within := 0
 	for f := range d.names {
 		if _, most := below(d.error[f], mostError); most[0] < allError {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/core"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
@@ -27,10 +28,7 @@ func newActing(t testing.TB, set *kernel.Set, o Options, m nets.MLP, batch int) 
 	t.Helper()
 	s := core.NewState(false)
 	e := core.New[*Tensor](s, nets.Float32, New(s, set, o), nil)
-	n, err := e.NewNet(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(e.NewNet(m))(t)
 	draws := rng.NewStream(1, "acting")
 	normal := func(count int) []float32 {
 		x := make([]float32, count)
@@ -106,9 +104,7 @@ func TestRowsAreTiles(t *testing.T) {
 						same(t, what+", gradients w.r.t. inputs", gotInputs, inputs)
 					}
 					for _, a := range []*acting{rows, tiles} {
-						if err := a.e.Err(); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, a.e.Err())
 					}
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/core"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
@@ -38,9 +39,7 @@ func TestSetTransposes(t *testing.T) {
 				t.Errorf("%v, round %d: the tensor differs from the plain loop's", shape, round)
 			}
 		}
-		if err := e.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Err())
 	}
 }
 
@@ -106,17 +105,11 @@ func TestAdamWithinASegment(t *testing.T) {
 		want          int
 	}{{6, 40, false, 1}, {6, 40, true, 0}, {6, 300, false, 0}, {2, 16, false, 0}} {
 		e, b := newEngine()
-		n, err := e.NewNet(nets.MLP{
+		n := must.Get(e.NewNet(nets.MLP{
 			Agents: c.agents, Shared: c.shared, In: []nets.Port{{Name: "x", Width: 3}}, Hidden: []int{5}, Out: 1,
 			Activation: nets.ReLU,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		adam, err := e.NewAdam(n, nets.Adam{Rate: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		adam := must.Get(e.NewAdam(n, nets.Adam{Rate: 1}))(t)
 		adam.Advance()
 		w, x, g := n.NewWork(c.batch), e.NewTensor(c.agents, c.batch, 3), e.NewTensor(c.agents, c.batch, 1)
 		p := b.Record(func() {
@@ -137,8 +130,6 @@ func TestAdamWithinASegment(t *testing.T) {
 			t.Errorf("%d agents, batch %d, shared %v: %d steps of Adam are within a segment, want %d", c.agents,
 				c.batch, c.shared, within, c.want)
 		}
-		if err := e.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Err())
 	}
 }

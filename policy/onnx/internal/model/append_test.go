@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // message is a message's fields in order, by number: varints and floats as numbers, the rest as bytes.
@@ -73,10 +75,7 @@ func TestAppend(t *testing.T) {
 		Inputs:    []Value{{Name: "x", Doc: "seen", Type: Bool, Shape: []Dim{{Name: "batch"}, {Size: 3}}}},
 		Outputs:   []Value{{Name: "y", Type: Float}},
 	}}
-	b, err := m.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(m.Append(nil))(t)
 	top := read(t, b)
 	top.is(t, 1, uint64(10)) // ir_version
 	top.is(t, 2, "p")
