@@ -9,43 +9,36 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// value returns the value of a mapping's key, nil where there is none.
-func value(n *yaml.Node, key string) *yaml.Node {
+// place returns where a mapping's content has a key, whose value comes after it; -1 where it has none.
+func place(n *yaml.Node, key string) int {
 	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
+		return -1
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
-			return n.Content[i+1]
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
-// keyNode returns the node of a mapping's key, nil where it has none.
-func keyNode(n *yaml.Node, key string) *yaml.Node {
-	if value(n, key) == nil {
+// value returns the value of a mapping's key, nil where there is none.
+func value(n *yaml.Node, key string) *yaml.Node {
+	i := place(n, key)
+	if i < 0 {
 		return nil
 	}
-	for i := 0; ; i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i]
-		}
-	}
+	return n.Content[i+1]
 }
 
 // take removes a key from a mapping and returns its value.
 func take(n *yaml.Node, key string) *yaml.Node {
-	v := value(n, key)
-	if v == nil {
+	i := place(n, key)
+	if i < 0 {
 		return nil
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
-			break
-		}
-	}
+	v := n.Content[i+1]
+	n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
 	return v
 }
 

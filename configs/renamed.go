@@ -18,10 +18,11 @@ var renamed = []struct{ section, was, is string }{
 func (r *reader) rename(root *yaml.Node, e *Experiment) {
 	for _, k := range renamed {
 		section := value(root, k.section)
-		was := keyNode(section, k.was)
-		if was == nil {
+		i := place(section, k.was)
+		if i < 0 {
 			continue
 		}
+		was := section.Content[i]
 		if value(section, k.is) != nil {
 			r.add(was.Line, "%s.%s is the former name of %[1]s.%[3]s, and both are there: leave out %[1]s.%[2]s", k.section, k.was, k.is)
 			continue

@@ -80,7 +80,8 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 }
 
 // joined are families with a contestant's scores as a setting of the one of a name, and the place of that.
-func joined(families []pareto.Family, name, setting string, p *Played, contestant int, constraint, objective Metric) ([]pareto.Family, int, error) {
+func joined(families []pareto.Family, name, setting string, p *Played, contestant int,
+	constraint, objective Metric) ([]pareto.Family, int, error) {
 	at := slices.IndexFunc(families, func(f pareto.Family) bool { return f.Name == name })
 	if at < 0 {
 		at, families = len(families), append(families, pareto.Family{Name: name})

@@ -95,8 +95,8 @@ func writeReport(dir string, s *Summary) error {
 }
 
 func newReport(dir string, s *Summary) (*page, error) {
-	r := &page{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Policies: s.names(), Criteria: s.criteria(), Notes: s.reportNotes(),
-		Command: commandLine(s.Command)}
+	r := &page{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Policies: s.names(), Criteria: s.criteria(),
+		Notes: s.reportNotes(), Command: commandLine(s.Command)}
 	for _, m := range s.Metrics {
 		l := s.lines("", m)
 		row := []reportCell{l.head(m)}

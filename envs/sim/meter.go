@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"math/bits"
 )
 
@@ -233,16 +232,6 @@ func (m *Meter) average(w wide) float64 {
 		return 0
 	}
 	return w.float() / float64(m.span)
-}
-
-// spread turns the moments of n times into mean, standard deviation (of the sample itself) and maximum, in seconds.
-func (t *moments) spread(n int64) (mean, sd, top float64) {
-	if n == 0 {
-		return 0, 0, 0
-	}
-	mean = t.sum.float() / float64(n)
-	variance := t.square.float()/float64(n) - float64(mean*mean)
-	return mean / 1e6, math.Sqrt(max(0, variance)) / 1e6, t.max.Seconds()
 }
 
 // Quantile is the latency that a share q of the completed requests did not exceed, to the sketch's relative error; 0 if

@@ -1,6 +1,9 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // SetKeepAlive changes a function's keep-alive (0: never expire).
 func (s *Sim) SetKeepAlive(function int, keepAlive Time) error {
@@ -311,6 +314,16 @@ func (s *Sim) Demand(function int32, id uint64, attempt int32) Time {
 
 // Cost is the price of m's window at the configuration's prices.
 func (s *Sim) Cost(m *Meter) float64 { return m.Cost(s.plan.cfg.Prices) }
+
+// spread turns the moments of n times into mean, standard deviation (of the sample itself) and maximum, in seconds.
+func (t *moments) spread(n int64) (mean, sd, top float64) {
+	if n == 0 {
+		return 0, 0, 0
+	}
+	mean = t.sum.float() / float64(n)
+	variance := t.square.float()/float64(n) - float64(mean*mean)
+	return mean / 1e6, math.Sqrt(max(0, variance)) / 1e6, t.max.Seconds()
+}
 
 // Latency gives mean, standard deviation and maximum of completed requests' time from arrival to end; zeros if
 // none completed.

@@ -212,7 +212,8 @@ func othersFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
 			f, c := e.sweep.gainOver(named(rival, fixed[0]), platform)
 			faster, cheaper := estimate(e.r, f), estimate(e.r, c)
 			out = append(out, suite.Found(suite.All(suite.Over(othersFasterLow)(faster),
-				suite.Over(othersCheaperLow)(cheaper)), "%s, %s: %s times, %s %%", platform, named(rival, fixed[0]), faster, cheaper).As(platform+rival))
+				suite.Over(othersCheaperLow)(cheaper)), "%s, %s: %s times, %s %%", platform, named(rival, fixed[0]), faster, cheaper).
+				As(platform+rival))
 		}
 	}
 	return out
