@@ -71,7 +71,7 @@ func forSizing() []Baseline {
 			Doc: "knows the arrivals and the noise to come and plans several windows ahead on copies",
 		}, sizing.DefaultOracle, sizing.PlansOfEach(sizing.NewOracle)),
 		DefinePlanner(Baseline{Name: "forecast", Envs: on, Page: page, Kind: Oracle, Dial: Dial{Key: "weight"},
-			Doc: "knows the law of the arrivals, not the arrivals, and plans as the oracle does on copies with others",
+			Doc: "knows how minutes follow each other, not what comes, and plans as the oracle does on drawn copies",
 		}, sizing.DefaultForecast, sizing.PlansOfEach(sizing.NewForecast)),
 	}
 }

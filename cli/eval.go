@@ -129,7 +129,7 @@ func (f *evalFlags) play(c *call, choice *eval.Choice) (*eval.Summary, *eval.Pla
 	if err != nil {
 		return nil, nil, usage("eval.metrics: %w", err)
 	}
-	by, err := eval.NewCriteria(probe.Spec(), x.Eval.Constraint, x.Eval.Objective, x.Eval.Tolerance)
+	by, err := eval.NewCriteria(probe.Spec(), x.Eval.Constraint, x.Eval.Objective, x.Eval.RelativeTolerance)
 	if err != nil {
 		return nil, nil, usage("%w", err)
 	}

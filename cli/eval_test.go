@@ -41,9 +41,9 @@ func TestEvaluations(t *testing.T) {
 		t.Errorf("by force: exit %d, %v", code, err)
 	}
 	for set, want := range map[string]string{
-		"eval.objective=price":  `eval.objective: metric "price": stoker/LQR-v1 reports cost, return`,
-		"eval.constraint=price": `eval.constraint: metric "price"`,
-		"eval.tolerance=2":      "eval.tolerance",
+		"eval.objective=price":      `eval.objective: metric "price": stoker/LQR-v1 reports cost, return`,
+		"eval.constraint=price":     `eval.constraint: metric "price"`,
+		"eval.relative_tolerance=2": "eval.relative_tolerance",
 	} {
 		code, _, errs := stoker("eval", run, "--set", set, "--out", t.TempDir())
 		if code != exitUsage || !strings.Contains(errs, want) {

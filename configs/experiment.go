@@ -147,9 +147,9 @@ type Eval struct {
 	Constraint string `yaml:"constraint" json:"constraint"`
 	// Objective is the quantity that is compared where the constraint is kept. Empty means the environment's.
 	Objective string `yaml:"objective" json:"objective"`
-	// Tolerance is by how much less well a constraint may be kept and still counts as kept: of a share, 0.02 is two in a
-	// hundred; of what has no two bounds, it is a part of the other policy's mean.
-	Tolerance float64 `yaml:"tolerance" json:"tolerance" range:"[0,1]"`
+	// RelativeTolerance is by how much less well a constraint may be kept and still counts as kept, as a part of the other
+	// policy's distance from the best value: 0.1 is a tenth more violations. What is worse beyond chance is never kept.
+	RelativeTolerance float64 `yaml:"relative_tolerance" json:"relative_tolerance" range:"[0,1]"`
 	// Scatter are the two quantities of the figure that sets one against the other, as cost and violations; x first.
 	Scatter []string `yaml:"scatter" json:"scatter"`
 	// Series are the quantities drawn over time, one panel each.
@@ -186,7 +186,7 @@ func Default() Experiment {
 		Workload: workload.Default(),
 		Train: Train{Steps: 50_000, Envs: 8, LogEvery: 1_000,
 			Evaluate: Evaluate{Every: 5_000, Episodes: 10, Metric: "return"}, Checkpoint: Checkpoint{Every: 10_000, Keep: 3}},
-		Eval:   Eval{Seeds: "1-20", Split: "test", Tolerance: 0.02, Resamples: 10_000},
+		Eval:   Eval{Seeds: "1-20", Split: "test", RelativeTolerance: 0.1, Resamples: 10_000},
 		Engine: Engine{Name: "native", Device: "auto", DType: "float32"},
 	}
 }

@@ -23,6 +23,8 @@ func TestRenamedKeys(t *testing.T) {
 			[]string{"x.yaml:5: eval.rivals is called eval.baselines now", "x.yaml:4: train.copies is called train.envs now"}},
 		{"sections set whole", begin, []string{"train={copies: 3}", "eval={rivals: [pond]}"},
 			[]string{"--set: eval.rivals is called eval.baselines now", "--set: train.copies is called train.envs now"}},
+		{"a key that is not used", begin + "train: {envs: 3}\neval: {baselines: [pond], tolerance: 0.02}\n", nil,
+			[]string{"x.yaml:5: eval.tolerance is not used: verdicts go by eval.relative_tolerance, a part of the other policy's violations"}},
 	} {
 		e, err := Parse("x.yaml", []byte(k.text), k.sets, tables())
 		if err != nil {

@@ -147,7 +147,8 @@ type Verdict struct {
 	Objective  string `json:"objective"`
 	// Margin is by how much less well the constraint may be kept, in its unit.
 	Margin Number `json:"margin"`
-	// ConstraintKept says that a keeps the constraint at least as well as b, ConstraintKeptByB that b does as a.
+	// ConstraintKept says that a keeps the constraint at least as well as b: it is not worse beyond chance, and shown to be
+	// worse by less than the margin. ConstraintKeptByB says that b does as a.
 	ConstraintKept    bool `json:"constraint_kept"`
 	ConstraintKeptByB bool `json:"constraint_kept_by_b"`
 	// ObjectiveVerdict and ConstraintVerdict are those by the single metrics.
@@ -212,15 +213,18 @@ func (s *Summary) verdict(by Criteria, o Comparison) Verdict {
 	v.Constraint, v.Margin = m.Name, Number(by.margin(float64(s.policy(o.B).Metrics[m.Name].Mean)))
 	ends := stats.Comparison{SimultaneousLow: float64(c.SimultaneousLo), SimultaneousHigh: float64(c.SimultaneousHi)}
 	lower := m.Better == envs.Lower
-	v.ConstraintKept = ends.NotWorse(float64(v.Margin), lower)
-	v.ConstraintKeptByB = ends.NotBetter(float64(v.Margin), lower)
+	v.ConstraintKept = c.Verdict != Worse && ends.NotWorse(float64(v.Margin), lower)
+	v.ConstraintKeptByB = c.Verdict != Better && ends.NotBetter(float64(v.Margin), lower)
 	switch {
 	case s.Infeasible != nil:
 		v.Why = "no policy here serves the load"
 	case o.Verdict == Infeasible:
 		v.Why = "neither of the two serves the load"
 	case o.Verdict == Better && v.ConstraintKept || o.Verdict == Worse && v.ConstraintKeptByB:
-		v.Why = decidedWhy(o, c)
+		v.Why = wordOf(o) + ", " + c.Metric + " kept at least as well"
+		if o.Verdict == Worse {
+			v.Why += " by " + o.B
+		}
 	default:
 		v.Verdict, v.Why = Undecided, undecidedWhy(o, c)
 	}
@@ -233,19 +237,6 @@ func wordOf(c Comparison) string {
 		return c.Metric + " undecided"
 	}
 	return c.Verdict + " by " + c.Metric
-}
-
-// decidedWhy says how objective o and constraint c decide. A constraint may be shown to be kept less well, within the
-// tolerance.
-func decidedWhy(o, c Comparison) string {
-	kept := c.Metric + " kept at least as well"
-	if o.Verdict == Better && c.Verdict == Worse || o.Verdict == Worse && c.Verdict == Better {
-		kept = c.Metric + " kept less well within the tolerance"
-	}
-	if o.Verdict == Worse {
-		kept += " by " + o.B
-	}
-	return wordOf(o) + ", " + kept
 }
 
 // undecidedWhy says why objective o and constraint c decide nothing.

@@ -179,7 +179,8 @@ func (s *Summary) firstOfPoints(a string) string {
 		m := s.metric(s.Constraint)
 		kept := func(p PolicyResult) bool {
 			v := s.verdictOn(a, p.Name)
-			return !worseThan(m, p.Metrics[m.Name].Mean, s.policy(a).Metrics[m.Name].Mean, v.Margin)
+			chance := v.ConstraintVerdict == Undecided && len(s.shortfalls()) == 0
+			return chance || !worseThan(m, p.Metrics[m.Name].Mean, s.policy(a).Metrics[m.Name].Mean, v.Margin)
 		}
 		all := baselines
 		if baselines = slices.DeleteFunc(slices.Clone(baselines), func(p PolicyResult) bool { return !kept(p) }); len(baselines) == 0 {

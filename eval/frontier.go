@@ -48,7 +48,7 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 		return nil, err
 	}
 	spec := env.Spec()
-	by, err := NewCriteria(spec, x.Eval.Constraint, x.Eval.Objective, x.Eval.Tolerance)
+	by, err := NewCriteria(spec, x.Eval.Constraint, x.Eval.Objective, x.Eval.RelativeTolerance)
 	if err != nil {
 		return nil, train.Usage("%w", err)
 	}

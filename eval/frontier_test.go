@@ -14,7 +14,7 @@ import (
 // Baselines play under the values of a key; the first family has a ratio of 1.
 func TestRunFrontier(t *testing.T) {
 	q := FrontierRequest{Names: catalog.Default(), Config: "sizing/attmf", Baselines: []string{"autoscaler.cpu=0.3,0.7", "fixed"},
-		Sets: []string{"env.windows=10", "eval.seeds=1-4"}, Levels: []float64{1}, Resamples: 100, Workers: 2}
+		Sets: []string{"env.windows=10", "eval.seeds=1-4"}, Levels: []float64{0.6, 1}, Resamples: 100, Workers: 2}
 	r := must.Get(RunFrontier(t.Context(), q))(t)
 	if len(r.Points) != 3 || r.Points[0].Setting != "cpu 0.3" || r.Points[2].Family != "fixed" || r.Objective != "price" {
 		t.Errorf("points are %+v", r.Points)
@@ -23,7 +23,10 @@ func TestRunFrontier(t *testing.T) {
 		t.Errorf("prices are %+v", r.Points)
 	}
 	if l := r.Levels[0]; l.Ratio.Mean != 1 || l.Price.Mean != r.Points[1].Price.Mean {
-		t.Errorf("where all may be violated the cheapest counts: %+v", r.Levels)
+		t.Errorf("where a little more than %v may be violated the cheapest counts: %+v", r.Points[1].Violated, r.Levels)
+	}
+	if l := r.Levels[2]; !l.Below {
+		t.Errorf("where far more than %v may be violated a cheaper setting may do: %+v", r.Points[1].Violated, r.Levels)
 	}
 	files, err := pareto.Write(t.TempDir(), r)
 	if err != nil || len(files) < 4 || !strings.Contains(pareto.Text(r), "autoscaler.cpu") {

@@ -20,7 +20,7 @@ func leave(t *testing.T, c *Choice, dir string) *Summary {
 	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Contestants: c.Contestants, Seeds: seeds,
 		Workers: 2, Traced: 1}
 	p := must.Get(Run(t.Context(), r))(t)
-	by := must.Get(NewCriteria(p.Spec, "", "", 0.02))(t)
+	by := must.Get(NewCriteria(p.Spec, "", "", 0.1))(t)
 	plots := must.Get(NewPlots(p.Spec, x.Eval.Scatter, x.Eval.Series))(t)
 	s := must.Get(Summarise(p, Analysis{Criteria: by, Plots: plots, Resamples: 200, Seed: 1}))(t)
 	must.Do(t, c.Frontiers(t.Context(), r, p, s))

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -180,8 +181,8 @@ type Criteria struct {
 	// Constraint is nil where there is none.
 	Constraint *Metric
 	Objective  Metric
-	// Tolerance is by how much less well a constraint may be kept, see [Criteria.margin].
-	Tolerance float64
+	// RelativeTolerance is by how much less well a constraint may be kept, see [Criteria.margin].
+	RelativeTolerance float64
 }
 
 // NoConstraint in place of a constraint's name says that there is none.
@@ -190,7 +191,7 @@ const NoConstraint = "none"
 // NewCriteria resolves the names of a constraint and an objective. An empty name is what the environment names:
 // without that there is no constraint, and the objective is the return.
 func NewCriteria(spec *envs.Spec, constraint, objective string, tolerance float64) (Criteria, error) {
-	c := Criteria{Tolerance: tolerance}
+	c := Criteria{RelativeTolerance: tolerance}
 	if constraint == "" {
 		constraint = spec.Constraint
 	}
@@ -241,14 +242,17 @@ func (c Criteria) with(metrics []Metric) []Metric {
 	return metrics
 }
 
-// margin is the tolerance in the constraint's unit, against a policy whose mean is given: a part of the distance of both
-// bounds, else a part of that mean.
+// margin is the tolerance in the constraint's unit, against a policy whose mean is given: a part of that mean's distance
+// from the best possible value, of the violated share itself. Where the best has no bound it is a part of the mean.
 func (c Criteria) margin(mean float64) float64 {
-	low, high := c.Constraint.Bounds.Limits()
-	if width := high - low; report.Finite(width) {
-		return c.Tolerance * width
+	best, high := c.Constraint.Bounds.Limits()
+	if c.Constraint.Better == envs.Higher {
+		best = high
 	}
-	return c.Tolerance * max(mean, -mean)
+	if !report.Finite(best) {
+		best = 0
+	}
+	return c.RelativeTolerance * math.Abs(mean-best)
 }
 
 // infeasibleFrom is the part of the way from the best to the worst possible value of a constraint from which a policy

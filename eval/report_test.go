@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 		"The verdicts hold for <b>the method, over 3 training seeds</b>.",
 		`against <b>fixed</b>: <span class="better">better</span> (better by cost, violated kept at least as well`,
 		`<span class="worse">worse</span> (worse by cost`, `by single metrics: better by cost`,
-		"<p class=\"lead\">" + s.Summary + ".", "By cost, where violated is kept at least as well (tolerance 0.02).",
+		"<p class=\"lead\">" + s.Summary + ".", "By cost, where violated is kept at least as well (relative tolerance 0.1).",
 		"undecided: ",
 		`violated ↓<span class="unit">share of windows</span>`, "stoker eval runs/attmf", "stoker plot .",
 		"&#34;path&#34;: &#34;synthetic&#34;", `href="eval.json"`, `href="scores.csv"`, "p = 0.0", s.Statistic[:30],

@@ -32,10 +32,10 @@ type Summary struct {
 	Resamples int            `json:"resamples"`
 	Metrics   []Metric       `json:"metrics"`
 	Policies  []PolicyResult `json:"policies"`
-	// Objective, Constraint and Tolerance are what Verdicts are made by; an empty constraint is none.
-	Objective  string  `json:"objective"`
-	Constraint string  `json:"constraint"`
-	Tolerance  float64 `json:"tolerance"`
+	// Objective, Constraint and RelativeTolerance are what Verdicts are made by; an empty constraint is none.
+	Objective         string  `json:"objective"`
+	Constraint        string  `json:"constraint"`
+	RelativeTolerance float64 `json:"relative_tolerance"`
 	// Infeasible is set where no policy serves the load.
 	Infeasible *Unserved `json:"infeasible,omitempty"`
 	// Verdicts are on every policy compared and each of the others; Comparisons are by single metrics.
@@ -116,7 +116,7 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	}
 	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Stochastic: p.Stochastic, Statistic: statistic, Resamples: a.Resamples,
 		Metrics: metrics, Plots: a.Plots, Comparisons: []Comparison{}, Objective: a.Criteria.Objective.Name,
-		Tolerance: a.Criteria.Tolerance}
+		RelativeTolerance: a.Criteria.RelativeTolerance}
 	if c := a.Criteria.Constraint; c != nil {
 		s.Constraint = c.Name
 	}

@@ -118,7 +118,7 @@ func summarise(t testing.TB, p *Played) *Summary {
 	t.Helper()
 	metrics := must.Get(Metrics(p.Spec, nil))(t)
 	plots := must.Get(NewPlots(p.Spec, []string{"cost", "violated"}, []string{"load", "cost", "latency", "violated"}))(t)
-	by := must.Get(NewCriteria(p.Spec, "", "", 0.02))(t)
+	by := must.Get(NewCriteria(p.Spec, "", "", 0.1))(t)
 	s := must.Get(Summarise(p, Analysis{Metrics: metrics, Plots: plots, Criteria: by, Resamples: 1000, Seed: 1}))(t)
 	s.Workload, s.Split = map[string]any{"path": "synthetic"}, "test"
 	s.Command, s.Version, s.Revision = []string{"stoker", "eval", "runs/attmf"}, "v0", "0000000"

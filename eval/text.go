@@ -281,7 +281,7 @@ func (s *Summary) frontierRows() [][]string {
 			if len(rows) == 0 {
 				head = append(head, fmt.Sprintf("at most %g", float64(at.Level)))
 			}
-			row = append(row, at.Price.Text())
+			row = append(row, at.Text())
 		}
 		rows = append(rows, row)
 	}

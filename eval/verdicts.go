@@ -33,16 +33,8 @@ func (s *Summary) criteria() string {
 	if s.Constraint == "" {
 		return s.Objective
 	}
-	return fmt.Sprintf("%s, where %s is kept at least as well (tolerance %s)", s.Objective, s.Constraint, s.tolerance())
-}
-
-// tolerance is by how much less well the constraint may be kept, in words.
-func (s *Summary) tolerance() string {
-	low, high := s.metric(s.Constraint).Bounds.Limits()
-	if width := high - low; report.Finite(width) {
-		return report.Plain(s.Tolerance * width)
-	}
-	return report.Plain(100*s.Tolerance) + " % of the other's mean"
+	return fmt.Sprintf("%s, where %s is kept at least as well (relative tolerance %s)", s.Objective, s.Constraint,
+		report.Plain(s.RelativeTolerance))
 }
 
 // conclusions are the verdicts by single metrics in words: a line per policy compared and baseline.

@@ -323,3 +323,20 @@ func (e *Env) Resample(salt uint64) {
 		e.walk.SeekTo(e.loadTime())
 	}
 }
+
+// Continue is [Env.Resample] for a planner that does not know the rates of the coming minutes either: it draws them from
+// a history of the workload, as [workload.Arrivals] has it. A copy with such arrivals is not saved.
+func (e *Env) Continue(h *workload.History, salt uint64) {
+	if a := e.walk.Arrivals(); a != nil {
+		a.Continue(h, rng.New(e.seed, "sizing/resample").With(salt).Uint64(), e.loadTime())
+		e.walk.SeekTo(e.loadTime())
+	}
+}
+
+// History is that of the workload, nil in a closed loop.
+func (e *Env) History() (*workload.History, error) {
+	if e.Closed() {
+		return nil, nil //nolint:nilnil // users send when a response has come: no minute has a rate
+	}
+	return e.source.History()
+}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -33,6 +34,10 @@ type position struct {
 	// drawer is the seed of what is drawn of the load; it differs from seed after Resample.
 	drawer uint64
 	drawn  Drawn
+	// history, where set, is where the arrivals after minute since come from: those of minute since + n are those of its
+	// minute as + n. See Continue.
+	history   *History
+	since, as int
 }
 
 // arrivalID names an arrival within its minute.
@@ -57,8 +62,31 @@ func (c *cursor) Resample(seed uint64) {
 	c.load(c.minute)
 }
 
+func (c *cursor) Continue(history *History, seed uint64, now int64) {
+	c.begin(seed, c.drawer)
+	c.since = int((now+Minute-1)/Minute) - 1
+	h, k := &history.loads[c.drawn.Load], rng.New(seed, "workload/history")
+	if c.since < 0 { // nothing is known
+		c.as = int(k.Float64() * float64(len(h.rates)))
+	} else {
+		c.as = h.like(c.process(), min(c.since, c.drawn.Minutes-1), k)
+	}
+	c.history = history
+	c.load(c.minute)
+}
+
+// origin of a minute's arrivals: the process, and the minute of it.
+func (c *cursor) origin(minute int) (process, int) {
+	if c.history == nil || minute <= c.since {
+		return c.process(), minute
+	}
+	p := c.history.loads[c.drawn.Load].process
+	return p, (c.as + minute - c.since) % p.minutes()
+}
+
 // begin sets the seeds of the arrivals and of what is drawn of the load.
 func (c *cursor) begin(seed, drawer uint64) {
+	c.history = nil
 	c.seed, c.key = seed, rng.New(seed, "workload/arrivals")
 	c.drawer, c.drawn = drawer, c.source.Drawn(drawer)
 }
@@ -66,10 +94,10 @@ func (c *cursor) begin(seed, drawer uint64) {
 func (c *cursor) Drawn() Drawn { return c.drawn }
 
 func (c *cursor) Expected(stream, minute int) float64 {
-	p := c.process()
-	if stream < 0 || stream >= p.streams() || minute < 0 || minute >= p.minutes() {
+	if p := c.process(); stream < 0 || stream >= p.streams() || minute < 0 || minute >= p.minutes() {
 		return 0
 	}
+	p, minute := c.origin(minute)
 	return p.expected(stream, minute) * c.drawn.Factor
 }
 
@@ -78,15 +106,15 @@ func (c *cursor) process() process { return c.source.loads[c.drawn.Load].process
 
 // load draws the arrivals of a minute. After the last minute there are none.
 func (c *cursor) load(minute int) {
-	p := c.process()
-	c.minute, c.at = min(minute, p.minutes()), 0
+	c.minute, c.at = min(minute, c.process().minutes()), 0
 	c.offsets, c.ids, c.order = c.offsets[:0], c.ids[:0], c.order[:0]
-	if c.minute >= p.minutes() {
+	if c.minute >= c.process().minutes() {
 		return
 	}
+	p, m := c.origin(c.minute)
 	for s := range p.streams() {
 		from := len(c.offsets)
-		c.offsets = p.draw(c.offsets, c.key, s, c.minute, c.drawn.Factor)
+		c.offsets = p.draw(c.offsets, c.key, s, m, c.drawn.Factor)
 		for i := range c.offsets[from:] {
 			c.ids = append(c.ids, arrivalID{int32(s), int32(i)})
 		}
@@ -152,6 +180,10 @@ func (c *cursor) State(k *state.Codec) {
 		state.Slice(k, &c.offsets)
 		state.Slice(k, &c.ids)
 		state.Slice(k, &c.order)
+		return
+	}
+	if c.history != nil && !k.Loaded() {
+		k.Fail(errors.New("arrivals that a history continues are not saved"))
 		return
 	}
 	seed, minute, at, drawer := c.seed, c.minute, c.at, c.drawer

@@ -44,6 +44,10 @@ type Arrivals interface {
 	// Resample draws all arrivals from another seed, under the load already drawn, and moves to the beginning of the
 	// current minute. It is for a planner that knows the law of the arrivals, but not the arrivals.
 	Resample(seed uint64)
+	// Continue is Resample for a planner that does not know the rates of the coming minutes either: from the first minute
+	// that begins at or after now, a time in microseconds, arrivals are those of minutes that history draws. It is part of
+	// CopyFrom and ends with Reset or Resample; it is not saved.
+	Continue(history *History, seed uint64, now int64)
 	// Drawn is what the seed has drawn of the load.
 	Drawn() Drawn
 	// Expected returns the mean number of arrivals of a stream in a minute of the load drawn, 0 outside it.

@@ -37,7 +37,7 @@ type report struct {
 	Statistic   string          `json:"statistic"`
 	Objective   string          `json:"objective,omitempty"`
 	Constraint  string          `json:"constraint,omitempty"`
-	Tolerance   float64         `json:"tolerance,omitempty"`
+	Relative    float64         `json:"relative_tolerance,omitempty"`
 	Metrics     json.RawMessage `json:"metrics"`
 	Policies    []reportRow     `json:"policies"`
 	Comparisons []reportRow     `json:"comparisons"`

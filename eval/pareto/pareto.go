@@ -55,6 +55,9 @@ type At struct {
 	Ratio Number `json:"ratio"`
 	// Reached is the share of the resamples in which this family, and the first one, have a frontier at the level.
 	Reached float64 `json:"reached"`
+	// Below says that all settings of the family violate far less than the level: no price is read, since a setting that
+	// was not played may cost less.
+	Below bool `json:"below,omitempty"`
 }
 
 // Result is frontier.json.
@@ -100,6 +103,15 @@ func PriceAt(points []xy, level float64) float64 {
 	return price
 }
 
+// near is how much of a level the point of a family that violates most has to violate, for a price to be read there.
+const near = 0.8
+
+// below reports whether all of several points violate far less than a level. A family of one setting has no other.
+func below(points []xy, level float64) bool {
+	far := func(p xy) bool { return p.x >= near*level }
+	return len(points) > 1 && !slices.ContainsFunc(points, far)
+}
+
 // beaten reports which points others of the family beat.
 func beaten(points []xy) []bool {
 	out := make([]bool, len(points))
@@ -130,9 +142,15 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 	}
 	for _, level := range levels {
 		first := PriceAt(mean[0], level)
+		if below(mean[0], level) {
+			first = math.NaN()
+		}
 		for f := range families {
-			at := At{Family: families[f].Name, Level: report.Number(level)}
+			at := At{Family: families[f].Name, Level: report.Number(level), Below: below(mean[f], level)}
 			own := PriceAt(mean[f], level)
+			if at.Below {
+				own = math.NaN()
+			}
 			at.Price, _ = over(func(d [][]xy) float64 { return PriceAt(d[f], level) }, own)
 			at.Ratio, at.Reached = over(func(d [][]xy) float64 { return PriceAt(d[f], level) / PriceAt(d[0], level) }, own/first)
 			r.Levels = append(r.Levels, at)

@@ -63,6 +63,16 @@ func TestAnalyse(t *testing.T) {
 	if width := at.Price.Hi - at.Price.Lo; width < 0.8 {
 		t.Errorf("the price is in %v to %v; its seeds differ by 2.6", at.Price.Lo, at.Price.Hi)
 	}
+	for _, at := range r.Levels[4:] { // at 0.2 both violate 0.1 at most: another setting may cost less
+		if !at.Below || at.Text() != "–" || !math.IsNaN(float64(at.Price.Mean)) || !math.IsNaN(float64(at.Ratio.Mean)) {
+			t.Errorf("at 0.2: %+v, want no price", at)
+		}
+	}
+	one := family("one", 1, 40)
+	one.Points = one.Points[1:]
+	if r := must.Get(Analyse([]Family{one}, []float64{0.2}, 10, 1))(t); r.Levels[0].Below || r.Levels[0].Text() == "–" {
+		t.Errorf("a family of one setting has %+v, want its price", r.Levels[0])
+	}
 	again, err := Analyse([]Family{family("one", 1, 40), family("other", 1.3, 40)}, []float64{0.06}, 1000, 1)
 	if err != nil || again.Levels[1].Ratio != at.Ratio {
 		t.Errorf("the same seed resamples otherwise: %v", err)

@@ -153,13 +153,25 @@ func Text(r *Result) string {
 	t = tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, l := range r.Levels {
 		ratio := l.Ratio.Text()
-		if l.Family == families[0] {
+		switch {
+		case math.IsNaN(float64(l.Ratio.Mean)):
+			ratio = "–"
+		case l.Family == families[0]:
 			ratio = "1"
 		}
-		fmt.Fprintf(t, "%s at most %g\t%s\t%s\t%s\n", r.Limit, l.Level, l.Family, l.Price.Text(), ratio)
+		fmt.Fprintf(t, "%s at most %g\t%s\t%s\t%s\n", r.Limit, l.Level, l.Family, l.Text(), ratio)
 	}
 	t.Flush()
 	return b.String()
+}
+
+// Text is the price with its interval, that the family does not reach the level, or a dash where all its settings violate
+// far less.
+func (a *At) Text() string {
+	if a.Below {
+		return "–"
+	}
+	return a.Price.Text()
 }
 
 // Text is the number with its interval, or that it is not reached.

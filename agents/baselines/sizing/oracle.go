@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -289,12 +290,21 @@ func (p *Oracle) keeps(e *sizing.Env) (bool, error) {
 // ForecastConfig configures [NewForecast].
 type ForecastConfig struct {
 	PlanConfig `yaml:",inline"`
+	// Rates is what is known of the coming minutes: history (they go on as minutes of the training part went on that were
+	// most like the last two) or known (their expected number of requests: foresight, which no policy has).
+	Rates string `yaml:"rates" json:"rates" oneof:"history|known"`
 }
+
+// HistoryRates and KnownRates are the values of [ForecastConfig.Rates].
+const (
+	HistoryRates = "history"
+	KnownRates   = "known"
+)
 
 // DefaultForecast returns 6,000 simulated windows for a decision, on 16 samples of five windows. With fewer samples the
 // search finds plans that are good on them alone; with fewer windows it leaves too much work for those that follow.
 func DefaultForecast() ForecastConfig {
-	return ForecastConfig{PlanConfig{
+	return ForecastConfig{Rates: HistoryRates, PlanConfig: PlanConfig{
 		Horizon: 5, Weight: 20, Credit: 0.5, Samples: 16, Smooth: 0.1, Memory: 96, Sweeps: 1, Budget: 6000,
 	}}
 }
@@ -302,10 +312,10 @@ func DefaultForecast() ForecastConfig {
 // Validate reports the first wrong number.
 func (c *ForecastConfig) Validate() error { return bounds.Check(c) }
 
-// NewForecast returns an [Oracle] that knows the law of the arrivals, but not the arrivals: the expected number of
-// requests of the coming minutes and how they are placed within them. In each of its samples the arrivals to come, the
-// work of the requests that have not begun, the interference and the gateway's choices are drawn anew. It is the bound
-// on policies that cannot see into the future, as far as its search goes.
+// NewForecast returns an [Oracle] that knows the simulator, but not the arrivals: in each of its samples the coming
+// minutes, the arrivals in them, the work of the requests that have not begun, the interference and the gateway's choices
+// are drawn anew. With rates from history it knows what a policy could know, and is the bound on policies as far as its
+// search and its law of the coming minutes go. With known rates it knows the mean arrivals of the coming minutes.
 func NewForecast(c ForecastConfig, env envs.Env) (*Oracle, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -314,10 +324,21 @@ func NewForecast(c ForecastConfig, env envs.Env) (*Oracle, error) {
 	if err != nil {
 		return nil, err
 	}
+	e, _ := envs.As[*sizing.Env](env)
+	var h *workload.History
+	if c.Rates != KnownRates {
+		if h, err = e.History(); err != nil {
+			return nil, err
+		}
+	}
 	p.foresee = func(e *sizing.Env, decision, sample uint64) {
 		salt := decision<<16 | (sample + 1)
 		e.Salt(salt)
-		e.Resample(salt)
+		if h == nil {
+			e.Resample(salt)
+			return
+		}
+		e.Continue(h, salt)
 	}
 	return p, nil
 }

@@ -2,7 +2,11 @@ package sizing
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,12 +58,19 @@ func TestPlannerConfigErrors(t *testing.T) {
 		"samples is 2, want 1":      oracleWith(func(c *OracleConfig) { c.Samples = 2 }),
 		"violations is 0.1, want 0": oracleWith(func(c *OracleConfig) { c.Noise, c.Violations = SampledNoise, 0.1 }),
 		"noise is \"some\"":         oracleWith(func(c *OracleConfig) { c.Noise = "some" }),
-		"weight is 0":               &ForecastConfig{PlanConfig{Horizon: 1}},
+		"weight is 0":               &ForecastConfig{PlanConfig: PlanConfig{Horizon: 1}},
+		"rates is \"some\"":         forecastWith(func(c *ForecastConfig) { c.Rates = "some" }),
 	} {
 		if err := v.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
 	}
+}
+
+func forecastWith(change func(*ForecastConfig)) *ForecastConfig {
+	c := DefaultForecast()
+	change(&c)
+	return &c
 }
 
 // A window comes out as planned: the oracle's copy and the environment agree in every number, and planning changes
@@ -240,4 +251,43 @@ func BenchmarkOracle(b *testing.B) {
 		trials += p.Trials()
 	}
 	b.ReportMetric(float64(trials)/float64(b.N), "windows/op")
+}
+
+// With rates from history the forecast decides the same whatever the coming minutes have; with known rates it does not.
+func TestForecastDoesNotSeeRates(t *testing.T) {
+	load := func(coming int) workload.Config {
+		head, row := "HashOwner,HashApp,HashFunction,Trigger", "o,a,f,http"
+		for m := range 60 {
+			n := 40
+			if m >= 40 {
+				n = coming
+			}
+			head, row = fmt.Sprintf("%s,%d", head, m+1), fmt.Sprintf("%s,%d", row, n)
+		}
+		dir := t.TempDir()
+		must.Do(t, os.WriteFile(filepath.Join(dir, "invocations_per_function_md.anon.d01.csv"), []byte(head+"\n"+row+"\n"), 0o600))
+		w := workload.Default()
+		w.Path, w.Split, w.TrainFraction = dir, "test", 0.5
+		return w
+	}
+	c := sizing.Default()
+	c.Windows, c.Start = 4, 9 // minute 10 of the evaluated part is the first that differs
+	for _, rates := range []string{HistoryRates, KnownRates} {
+		var first []float32
+		for _, coming := range []int{40, 400} {
+			e := must.Get(sizing.New(c, load(coming)))(t)
+			config := DefaultForecast()
+			config.Budget, config.Samples, config.Rates = 300, 2, rates
+			p := must.Get(NewForecast(config, e))(t)
+			all := steps(t, e, rollout.Actor{Planner: p}, 1)
+			got := append(all[0], all[1]...) // the second decision is made as minute 10 begins
+			if first == nil {
+				first = got
+				continue
+			}
+			if same := slices.Equal(first, got); same != (rates == HistoryRates) {
+				t.Errorf("rates %s: the decisions are the same: %v", rates, same)
+			}
+		}
+	}
 }

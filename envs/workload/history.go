@@ -1,0 +1,92 @@
+package workload
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// History draws how a load could go on, for a planner that does not know the coming minutes: as the minutes went on that
+// were most like the last two. It draws them from what a policy can have learned: from the training part of a trace where
+// the source is its test part, else from all of the source's minutes. Such analogues are the forecast of Lorenz (1969,
+// Atmospheric Predictability as Revealed by Naturally Occurring Analogues).
+type History struct {
+	loads []past
+}
+
+// past is the minutes of a load.
+type past struct {
+	process
+	rates []float64 // expected arrivals of all streams by minute, at a drawn factor of 1
+}
+
+// analogues is the number of minutes of the past among which a continuation is drawn.
+const analogues = 25
+
+// History reads the source's history. It fails in a closed loop, and where a trace cannot be read again.
+func (s *Source) History() (*History, error) {
+	if _, err := s.Arrivals(0); err != nil {
+		return nil, err
+	}
+	h := &History{}
+	for i := range s.loads {
+		l := s.loads[i]
+		if l.config.Split == "test" && l.trace != nil {
+			c := l.config
+			c.Split = "train"
+			var err error
+			if l, err = c.open(nil); err != nil {
+				return nil, err
+			}
+			if copied, ok := s.loads[i].process.(*copiedProcess); ok {
+				l.process = &copiedProcess{l.process, copied.n}
+			}
+		}
+		h.loads = append(h.loads, past{l.process, rates(l.process)})
+	}
+	return h, nil
+}
+
+// rates are the expected arrivals of all streams by minute.
+func rates(p process) []float64 {
+	out := make([]float64, p.minutes())
+	for m := range out {
+		for s := range p.streams() {
+			out[m] += p.expected(s, m)
+		}
+	}
+	return out
+}
+
+// like draws one of the minutes that are most like a minute of p: by the logarithms of the rates in it and in the one
+// before.
+func (h *past) like(p process, minute int, k rng.Key) int {
+	at := func(m int) (sum float64) {
+		for s := range p.streams() {
+			sum += p.expected(s, m)
+		}
+		return math.Log1p(sum)
+	}
+	now, before := at(minute), at(max(minute-1, 0))
+	type candidate struct {
+		minute int
+		off    float64
+	}
+	all := make([]candidate, 0, len(h.rates))
+	for m, r := range h.rates[:max(len(h.rates)-1, 1)] {
+		a, b := math.Log1p(r)-now, math.Log1p(h.rates[max(m-1, 0)])-before
+		all = append(all, candidate{m, float64(a*a) + float64(b*b)})
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		switch {
+		case a.off < b.off:
+			return -1
+		case a.off > b.off:
+			return 1
+		}
+		return 0
+	})
+	n := min(analogues, len(all))
+	return all[min(int(k.Float64()*float64(n)), n-1)].minute
+}
