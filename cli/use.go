@@ -172,6 +172,9 @@ type contender struct {
 
 func (f *cardFlags) run(c *call) (any, error) {
 	runs := c.args
+	if name, ok := zoo.Cut(runs[0]); ok && len(runs) == 1 {
+		return f.renew(c, name)
+	}
 	if f.name == "" || f.about == "" || f.config == "" {
 		return nil, usage("--name, --about and --config are needed: see stoker zoo card --help")
 	}
@@ -220,6 +223,28 @@ func (f *cardFlags) run(c *call) (any, error) {
 	at := filepath.Join(c.folder, f.name)
 	fmt.Fprintf(c, "%s: the policy of seed %d after %d steps, %d bytes\ncard: %s\n", at, card.Seed,
 		card.Steps, card.Bytes, filepath.Join(at, zoo.PageFile))
+	return card, nil
+}
+
+// renew makes the card of a policy of the zoo anew, from other evaluations of it.
+func (f *cardFlags) renew(c *call, name string) (any, error) {
+	if f.name != "" || f.about != "" || f.config != "" || len(f.evals) == 0 {
+		return nil, usage("zoo:%s keeps its name, --about and --config; want --eval with folders in which it was evaluated", name)
+	}
+	var texts [][]byte
+	var commands []string
+	for _, folder := range f.evals {
+		text, command, err := remaker{}.eval(folder)
+		if err != nil {
+			return nil, err
+		}
+		texts, commands = append(texts, text), append(commands, command)
+	}
+	card, err := zoo.Renew(c.folder, name, texts, commands)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c, "card: %s\n", filepath.Join(c.folder, name, zoo.PageFile))
 	return card, nil
 }
 

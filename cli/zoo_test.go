@@ -51,7 +51,22 @@ func TestZooEverywhere(t *testing.T) {
 		s.Policies[0].Sources[0] != at {
 		t.Errorf("%+v, want the policy under its own name, from %s", s.Policies, at)
 	}
-	code, out, errs := stoker("check", at)
+	shipped := must.Get(zoo.ReadCard(zoo.Names()[0]))(t)
+	folder := filepath.Join(t.TempDir(), zoo.Names()[0])
+	must.Do(t, os.CopyFS(folder, os.DirFS(filepath.Join("..", "checkpoints", "zoo", zoo.Names()[0]))))
+	code, out, errs := stoker("zoo", "card", at, "--eval", dir, "--out", filepath.Dir(folder), "--json")
+	if code != exitDone {
+		t.Fatalf("zoo card: exit %d: %s", code, errs)
+	}
+	c := decode[zoo.Card](t, out)
+	if c.ID != shipped.ID || c.About != shipped.About || len(c.Evaluations) != 1 || len(c.Evaluations[0].Seeds) != 2 ||
+		c.Evaluations[0].Policies[0].Metrics["return"].MeanLo == nil || c.Remake[0] != shipped.Remake[0] {
+		t.Errorf("the card made anew is %+v", c)
+	}
+	if code, _, errs := stoker("zoo", "card", at); code != exitUsage || !strings.Contains(errs, "--eval") {
+		t.Errorf("a card without an evaluation: exit %d: %s", code, errs)
+	}
+	code, out, errs = stoker("check", at)
 	if code != exitDone {
 		t.Fatalf("check: exit %d: %s", code, errs)
 	}

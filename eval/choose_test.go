@@ -237,3 +237,20 @@ func TestChooseDamaged(t *testing.T) {
 		t.Errorf("error is %v, want one that names policy.json", err)
 	}
 }
+
+// Generated applications of an evaluation's test part are others than those of training, unless env.first says which.
+func TestUnseen(t *testing.T) {
+	for config, workflow := range map[string]string{"variants/each-reinforce": "app1", "steps/graph": "ml"} {
+		for setting, want := range map[string]int{"": 2000, "env.first=5000": 5000, "eval.split=train": 0, "env.workflow=" + workflow: 0} {
+			var sets []string
+			if setting != "" {
+				sets = []string{setting}
+			}
+			c := must.Get(Choose(catalog.Default(), []string{"random"}, config, sets))(t)
+			first := reflect.ValueOf(c.Experiment.Env.Config).Elem().FieldByName("First").Int()
+			if int(first) != want {
+				t.Errorf("%s with %q plays applications from number %d on, want %d", config, setting, first, want)
+			}
+		}
+	}
+}

@@ -124,13 +124,20 @@ func OpenTrained(names *catalog.Catalog, path string, sets []string) (*Trained, 
 	return t, err
 }
 
-// inEvaluation reads an experiment with its eval.set, and with the caller's settings over that.
+// inEvaluation reads an experiment with its eval.set, and with the caller's settings over that. Generated applications of
+// its test part are others than those of training.
 func inEvaluation(read func(sets []string) (*configs.Experiment, error), sets []string) (*configs.Experiment, error) {
 	x, err := read(sets)
-	if err != nil || len(x.Eval.Set) == 0 {
-		return x, err
+	if err == nil && len(x.Eval.Set) > 0 {
+		x, err = read(append(slices.Clone(x.Eval.Set), sets...))
 	}
-	return read(append(slices.Clone(x.Eval.Set), sets...))
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := x.Env.Config.(interface{ Unseen() any }); ok && x.Eval.Split == "test" {
+		x.Env.Config = c.Unseen()
+	}
+	return x, nil
 }
 
 // ShippedLike opens the policies of the zoo whose names begin so.

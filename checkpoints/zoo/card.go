@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -252,12 +253,8 @@ func Make(dir string, ck *checkpoints.Checkpoint, r Recipe, also ...string) (*Ca
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	for i, text := range r.Evaluations {
-		e, err := ReadEvaluation(text, r.Policy, r.Sources...)
-		if err != nil {
-			return nil, fmt.Errorf("evaluation %d: %w", i+1, err)
-		}
-		c.Evaluations = append(c.Evaluations, *e)
+	if err := c.evaluated(r.Evaluations, r.Policy, r.Sources...); err != nil {
+		return nil, err
 	}
 	at := filepath.Join(dir, r.Name)
 	if err := os.MkdirAll(at, 0o777); err != nil {
@@ -274,19 +271,56 @@ func Make(dir string, ck *checkpoints.Checkpoint, r Recipe, also ...string) (*Ca
 	if err := c.describe(p); err != nil {
 		return nil, err
 	}
-	if err := c.Check(p); err != nil {
+	return c, c.write(at, p)
+}
+
+// Renew gives the entry of a name in the folder dir other evaluations, texts of eval.json in which zoo:NAME plays. The
+// policy stays. Of the commands on its card those that train stay, and evals follow.
+func Renew(dir, name string, evaluations [][]byte, evals []string) (*Card, error) {
+	c, err := readCard(os.DirFS(dir), name)
+	if err != nil {
 		return nil, err
+	}
+	ck, err := open(os.DirFS(dir), name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.evaluated(evaluations, Prefix+name, Prefix+name); err != nil {
+		return nil, err
+	}
+	c.Remake = slices.DeleteFunc(c.Remake, func(s string) bool { return !strings.HasPrefix(s, "stoker train") })
+	c.Remake = append(c.Remake, evals...)
+	return c, c.write(filepath.Join(dir, name), ck)
+}
+
+// evaluated reads the evaluations in which a policy plays.
+func (c *Card) evaluated(texts [][]byte, policy string, sources ...string) error {
+	c.Evaluations = []Evaluation{}
+	for i, text := range texts {
+		e, err := ReadEvaluation(text, policy, sources...)
+		if err != nil {
+			return fmt.Errorf("evaluation %d: %w", i+1, err)
+		}
+		c.Evaluations = append(c.Evaluations, *e)
+	}
+	return nil
+}
+
+// write writes the card and its page, if the card is that of the checkpoint.
+func (c *Card) write(at string, ck *checkpoints.Checkpoint) error {
+	if err := c.Check(ck); err != nil {
+		return err
 	}
 	text, err := c.Encode()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	page, err := c.Page()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(at, CardFile), text, 0o666); err != nil {
-		return nil, err
+		return err
 	}
-	return c, os.WriteFile(filepath.Join(at, PageFile), page, 0o666)
+	return os.WriteFile(filepath.Join(at, PageFile), page, 0o666)
 }

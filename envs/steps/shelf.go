@@ -28,7 +28,8 @@ type EnvConfig struct {
 	// Data is the folder with the TPC-H jobs, or their file; empty is the folder in STOKER_DATA.
 	Data string `yaml:"data" json:"data"`
 	// Apps is the number of generated workflows; the episode with seed s is of workflow First + s mod Apps. Those with
-	// numbers from 5,000 on are kept for tests. Of TPC-H's queries it is query First + s mod Apps, counted round.
+	// numbers from 5,000 on are kept for tests. Where First is 0, an evaluation with split test plays those that follow, from
+	// number Apps on: no training has seen them. Of TPC-H's queries it is query First + s mod Apps, counted round.
 	Apps  int `yaml:"apps" json:"apps" range:"[1,1e6]"`
 	First int `yaml:"first" json:"first" range:"[0,1e9]"`
 	// Steps is the smallest and the largest number of steps of a generated workflow, Shape what it is made of: chain, dag
@@ -138,6 +139,15 @@ func (c EnvConfig) Files(f func(path string) (string, error)) (any, error) {
 		c.Data, err = f(c.Data)
 	}
 	return &c, err
+}
+
+// Unseen returns the configuration with the workflows that follow those of training, where First is 0 and they are
+// generated: a policy is evaluated on others than it learned on.
+func (c EnvConfig) Unseen() any {
+	if c.Workflow == AllGenerated && c.First == 0 {
+		c.First = c.Apps
+	}
+	return &c
 }
 
 // File reports whether the workflow is a file's.

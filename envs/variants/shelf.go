@@ -41,7 +41,8 @@ type EnvConfig struct {
 	Workflow string `yaml:"workflow" json:"workflow"`
 	// Apps is the number of generated applications; the episode with seed s is of application First + s mod Apps. Those
 	// with numbers from 5,000 on are kept for tests. Of an application of one's own it numbers the platforms and loads
-	// that are drawn where plans are served.
+	// that are drawn where plans are served. Where First is 0, an evaluation with split test plays those that follow, from
+	// number Apps on: no training has seen them.
 	Apps  int `yaml:"apps" json:"apps" range:"[1,1e6]"`
 	First int `yaml:"first" json:"first" range:"[0,1e9]"`
 	// Functions is the smallest and the largest number of functions of a generated application. An application of one's
@@ -83,6 +84,15 @@ func (c EnvConfig) Files(f func(path string) (string, error)) (any, error) {
 	var err error
 	c.Workflow, err = f(c.Workflow)
 	return &c, err
+}
+
+// Unseen returns the configuration with the applications that follow those of training, where First is 0 and they are
+// generated: a policy is evaluated on others than it learned on.
+func (c EnvConfig) Unseen() any {
+	if c.Workflow == Generated && c.First == 0 {
+		c.First = c.Apps
+	}
+	return &c
 }
 
 // Validate says what is wrong with the configuration, naming the key.
