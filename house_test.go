@@ -39,7 +39,7 @@ var ranks = map[string]int{
 var (
 	budgets = map[string]int{
 		"envs": 52_760, "nets": 24_810, "agents": 24_600, "eval": 28_000, "cli": 5_000, "policy and serving": 9_930, "train": 5_250,
-		"checkpoints": 4_880, "all else": 11_450,
+		"checkpoints": 4_900, "all else": 11_450,
 	}
 	goals = map[string]int{
 		"envs": 48_000, "nets": 20_000, "agents": 22_000, "eval": 23_000, "cli": 4_500, "policy and serving": 8_500, "train": 5_200,

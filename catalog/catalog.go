@@ -55,6 +55,9 @@ type Env struct {
 	DefaultBaselines string
 	// Service shows policies that serve next to nothing; its Quantity is empty where none shows it.
 	Service Service
+	// Shows is the ID of the environment that this one shows in another form, as a vector in place of a graph; it has the same
+	// configuration. Baselines made for that one play in it beside a policy in this one, under the same workloads.
+	Shows string
 	// Config returns a pointer to the environment's configuration, filled with defaults. It has yaml and json tags and,
 	// where values can be wrong, a method Validate() error.
 	Config func() any
@@ -157,6 +160,19 @@ func (r *Baseline) In(id string) bool { return r.Envs == nil || slices.Contains(
 // Env returns the environment of an id.
 func (c *Catalog) Env(id string) (Env, error) {
 	return find("environment", id, c.Envs, func(e Env) string { return e.ID })
+}
+
+// Stage returns the ID of the environment in which a baseline plays beside policies in the one of id: that one, or the one
+// that it shows; empty where the baseline is made for neither.
+func (c *Catalog) Stage(r Baseline, id string) string {
+	e, _ := c.Env(id) //nolint:errcheck // an unknown environment shows no other
+	switch {
+	case r.In(id):
+		return id
+	case e.Shows != "" && r.In(e.Shows):
+		return e.Shows
+	}
+	return ""
 }
 
 // Learner returns the learner of a name.

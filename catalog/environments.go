@@ -98,8 +98,8 @@ func environments() []Env {
 			},
 		}, placement.Default, placement.New),
 		DefineEnv(Env{
-			Presets: flatPresets, DefaultBaselines: "[random]",
-			ID: FlatID, Page: "docs/placement.md",
+			Presets: flatPresets, DefaultBaselines: "[fcfs-nodes, sjf-nodes, packer-nodes, tetris, random-nodes]",
+			Shows: placement.ID, ID: FlatID, Page: "docs/placement.md",
 			Doc: "the cluster of unlike nodes seen as a vector and decided by one choice, for learners that know no graphs",
 			Golden: []Golden{{"envs/placement/testdata/placement-flat.golden", []string{
 				"env.window=8", "env.running=8", "env.hold=false", "env.load=1.5"}}},

@@ -309,7 +309,8 @@ func (c *Choice) addBaseline(choice configs.Choice) error {
 	if err != nil {
 		return err
 	}
-	if !r.In(c.Experiment.Env.Name) {
+	stage := c.names.Stage(r, c.Experiment.Env.Name)
+	if stage == "" {
 		return train.Usage("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
 	}
 	config, err := json.Marshal(choice.Config)
@@ -323,7 +324,12 @@ func (c *Choice) addBaseline(choice configs.Choice) error {
 	c.note(len(c.Contestants), r.Name+" "+string(config))
 	c.chosen = append(c.chosen, choice)
 	c.called = append(c.called, named{base: r.Name, folder: r.Name, config: m, plain: true})
-	c.Contestants = append(c.Contestants, BaselineOf(r, r.Name, choice.Config))
+	con := BaselineOf(r, r.Name, choice.Config)
+	if x := *c.Experiment; stage != x.Env.Name {
+		x.Env.Name = stage
+		con.NewEnv = func() (envs.Env, error) { return train.NewEnv(&x, x.Eval.Split) }
+	}
+	c.Contestants = append(c.Contestants, con)
 	return nil
 }
 

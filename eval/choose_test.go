@@ -254,3 +254,25 @@ func TestUnseen(t *testing.T) {
 		}
 	}
 }
+
+// A baseline that sees a graph plays in the graph's environment beside a policy that sees the vector, under the same load.
+func TestStage(t *testing.T) {
+	sets := []string{"env.seconds=2", "eval.seeds=1-2"}
+	flat := must.Get(Choose(catalog.Default(), []string{"random", "sjf-nodes"}, "placement/serverless-dqn", sets))(t)
+	graph := must.Get(Choose(catalog.Default(), []string{"sjf-nodes"}, "placement/serverless-dqn",
+		append(sets, "env.id=stoker/Placement-v2", "agent={name: reinforce}", "eval.baselines=[]")))(t)
+	var played [][]envs.Episode
+	for _, c := range []*Choice{flat, graph} {
+		x := c.Experiment
+		r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, "test") }, Contestants: c.Contestants,
+			Seeds: []uint64{1, 2}, Workers: 1}
+		p := must.Get(Run(t.Context(), r))(t)
+		played = append(played, p.Episodes[len(c.Contestants)-1][0])
+	}
+	if !reflect.DeepEqual(played[0], played[1]) {
+		t.Errorf("beside a vector's policy it plays %+v, in its own environment %+v", played[0], played[1])
+	}
+	if _, err := Choose(catalog.Default(), []string{"stepconf"}, "placement/serverless-dqn", nil); err == nil {
+		t.Error("a baseline of another problem is accepted")
+	}
+}

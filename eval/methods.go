@@ -272,10 +272,17 @@ func Fit(names *catalog.Catalog, x *configs.Experiment, env envs.Env) error {
 		if err != nil {
 			return train.Usage("%s: %w", key, err)
 		}
-		if !r.In(x.Env.Name) {
+		stage, own := names.Stage(r, x.Env.Name), env
+		if stage == "" {
 			return train.Usage("%s: %s is made for %v, not for %s", key, r.Name, r.Envs, x.Env.Name)
 		}
-		if _, err = r.New(choice.Config, env); err != nil {
+		if y := *x; stage != x.Env.Name {
+			y.Env.Name = stage
+			if own, err = train.NewEnv(&y, x.Eval.Split); err != nil {
+				return err
+			}
+		}
+		if _, err = r.New(choice.Config, own); err != nil {
 			return train.Usage("%s: %s: %w", key, r.Name, err)
 		}
 	}
