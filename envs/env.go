@@ -214,6 +214,15 @@ type Sampler interface {
 	AppendSamples(i int, dst []float64) []float64
 }
 
+// Traced is implemented (see [As]) by environments whose episodes draw one of several recorded traces. An evaluation's
+// sample is then of traces: episodes from one trace are alike.
+type Traced interface {
+	// Traces are the names of the traces; none where an episode draws none, or a random process.
+	Traces() []string
+	// TraceOf is the index of the trace that an episode draws.
+	TraceOf(seed uint64) int
+}
+
 // DrawTracer is implemented (see [As]) by environments that can report their draws, for the check that two policies
 // face the same ones.
 type DrawTracer interface {

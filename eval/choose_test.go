@@ -255,6 +255,21 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
+// An evaluation on recorded traces notes which trace each episode draws: those of eval.set, not of training.
+func TestPlayedTraces(t *testing.T) {
+	c := must.Get(Choose(catalog.Default(), []string{"fixed"}, "sizing/traces", []string{"env.windows=2"}))(t)
+	x := c.Experiment
+	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Contestants: c.Contestants,
+		Seeds: []uint64{1, 2, 3, 4, 5, 6}, Workers: 2}
+	p := must.Get(Run(t.Context(), r))(t)
+	if len(p.Traces) != 12 || len(p.TraceOf) != 6 || !strings.Contains(p.Traces[0], "names 8, 9, a, b, minutes 0 to 240") {
+		t.Errorf("traces %q, drawn %v", p.Traces, p.TraceOf)
+	}
+	if n := p.drew(); n < 2 || n > 6 {
+		t.Errorf("six episodes drew %d traces: %v", n, p.TraceOf)
+	}
+}
+
 // A baseline that sees a graph plays in the graph's environment beside a policy that sees the vector, under the same load.
 func TestStage(t *testing.T) {
 	sets := []string{"env.seconds=2", "eval.seeds=1-2"}

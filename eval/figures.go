@@ -96,6 +96,9 @@ func under(s *Summary) string {
 	}
 	if n := len(s.Seeds); n > 0 {
 		out += fmt.Sprintf(", %d workload seeds", n)
+		if s.Traces > 0 {
+			out += fmt.Sprintf(" of %d traces", s.Traces)
+		}
 	}
 	return out
 }

@@ -86,11 +86,11 @@ func joined(families []pareto.Family, name, setting string, p *Played, contestan
 	if at < 0 {
 		at, families = len(families), append(families, pareto.Family{Name: name})
 	}
-	violated, err := p.Scores(contestant, constraint)
+	violated, err := p.Sample(contestant, constraint)
 	if err != nil {
 		return nil, 0, err
 	}
-	price, err := p.Scores(contestant, objective)
+	price, err := p.Sample(contestant, objective)
 	families[at].Points = append(families[at].Points, pareto.Point{Setting: setting, Violated: violated, Price: price})
 	return families, at, err
 }

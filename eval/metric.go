@@ -135,6 +135,42 @@ func (p *Played) Scores(contestant int, m Metric) (stats.Scores, error) {
 	return out, nil
 }
 
+// Sample is [Played.Scores] with a column for each trace that was drawn, the mean of its episodes, where episodes draw
+// recorded traces: twenty episodes from one trace tell of one trace.
+func (p *Played) Sample(contestant int, m Metric) (stats.Scores, error) {
+	all, err := p.Scores(contestant, m)
+	if err != nil || len(p.Traces) == 0 {
+		return all, err
+	}
+	n := make([]float64, len(p.Traces))
+	for _, t := range p.TraceOf {
+		n[t]++
+	}
+	out := make(stats.Scores, len(all))
+	for v, row := range all {
+		sums := make([]float64, len(n))
+		for s, x := range row {
+			sums[p.TraceOf[s]] += x
+		}
+		for t, sum := range sums {
+			if n[t] > 0 {
+				out[v] = append(out[v], sum/n[t])
+			}
+		}
+	}
+	return out, nil
+}
+
+// drew is the number of traces that were drawn, 0 where episodes draw none.
+func (p *Played) drew() (n int) {
+	for t := range p.Traces {
+		if slices.Contains(p.TraceOf, t) {
+			n++
+		}
+	}
+	return n
+}
+
 // Series are a contestant's values of a quantity at every step, [seed][step], of its first version under the traced
 // seeds.
 func (p *Played) Series(contestant int, quantity string) ([][]float64, error) {

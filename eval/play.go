@@ -67,6 +67,9 @@ type Played struct {
 	// Steps and Samples hold, for each contestant, what was traced of its first version.
 	Steps   [][]StepRow
 	Samples [][]SampleSet
+	// Traces are the recorded traces of which episodes draw one, and TraceOf is that of each seed; none where they draw none.
+	Traces  []string
+	TraceOf []int
 
 	specs []*envs.Spec // by contestant, for those with an environment of their own
 }
@@ -215,8 +218,23 @@ func (w *worker) play(ctx context.Context, r *Request, j job, p *Played, t *trac
 	p.Episodes[j.contestant][j.version][j.seed] = e
 	if j.version == 0 && j.seed == 0 {
 		p.specs[j.contestant] = w.env.Spec()
+		if j.contestant == 0 {
+			p.drawn(w.env)
+		}
 	}
 	return nil
+}
+
+// drawn notes which traces an environment's episodes draw.
+func (p *Played) drawn(env envs.Env) {
+	t, ok := envs.As[envs.Traced](env)
+	if !ok || len(t.Traces()) == 0 {
+		return
+	}
+	p.Traces = t.Traces()
+	for _, s := range p.Seeds {
+		p.TraceOf = append(p.TraceOf, t.TraceOf(s))
+	}
 }
 
 func (w *worker) actor(ctx context.Context, c *Contestant, j job) (rollout.Actor, error) {

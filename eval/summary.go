@@ -22,6 +22,9 @@ type Summary struct {
 	Load *envs.LoadReport `json:"load,omitempty"`
 	// Seeds are the workload seeds, Split the part of the trace.
 	Seeds []uint64 `json:"seeds"`
+	// Traces is the number of recorded traces that the episodes drew; the sample is then of traces, each the mean of its
+	// episodes. 0 where they draw none: the sample is of workload seeds.
+	Traces int `json:"traces,omitempty"`
 	Split string   `json:"split"`
 	// Stochastic says that policies drew their actions; else they took the likeliest.
 	Stochastic bool `json:"stochastic"`
@@ -114,11 +117,14 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	if a.Criteria.Objective.Name == "" {
 		a.Criteria.Objective = metrics[0]
 	}
-	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Stochastic: p.Stochastic, Statistic: statistic, Resamples: a.Resamples,
+	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Traces: p.drew(), Stochastic: p.Stochastic, Statistic: statistic, Resamples: a.Resamples,
 		Metrics: metrics, Plots: a.Plots, Comparisons: []Comparison{}, Objective: a.Criteria.Objective.Name,
 		RelativeTolerance: a.Criteria.RelativeTolerance}
 	if c := a.Criteria.Constraint; c != nil {
 		s.Constraint = c.Name
+	}
+	if s.Traces > 0 {
+		s.Statistic = "a trace counts once, as the mean of its episodes, and stands for a workload seed in what follows; " + s.Statistic
 	}
 	all, err := allScores(p, metrics)
 	if err != nil {
@@ -172,14 +178,17 @@ func estimate(scores stats.Scores, m Metric, resamples int, iqm, mean *rng.Strea
 
 // allScores is [metric][contestant].
 func allScores(p *Played, metrics []Metric) ([][]Scored, error) {
-	all := make([][]Scored, len(metrics))
+	all, columns := make([][]Scored, len(metrics)), len(p.Seeds)
+	if n := p.drew(); n > 0 {
+		columns = n
+	}
 	for k, m := range metrics {
 		for c, con := range p.Contestants {
-			scores, err := p.Scores(c, m)
+			scores, err := p.Sample(c, m)
 			if err != nil {
 				return nil, err
 			}
-			if err := scores.Check(len(p.Seeds)); err != nil {
+			if err := scores.Check(columns); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", con.Name, m.Name, err)
 			}
 			all[k] = append(all[k], Scored{con.Name, con.Kind, scores})

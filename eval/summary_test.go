@@ -236,3 +236,30 @@ func TestAnalysis(t *testing.T) {
 		t.Errorf("ragged scores: %v", err)
 	}
 }
+
+// Where episodes draw recorded traces a trace counts once: twenty episodes of four traces are a sample of four.
+func TestSampleOfTraces(t *testing.T) {
+	p := service(0.05, [2]float64{4, 0.1}, [2]float64{5, 0.1})
+	p.Traces = []string{"a", "b", "c", "d", "never drawn"}
+	for s := range p.Seeds {
+		p.TraceOf = append(p.TraceOf, s%4)
+	}
+	price := must.Get(Metrics(p.Spec, []string{"price"}))(t)[0]
+	all, means := must.Get(p.Scores(0, price))(t), must.Get(p.Sample(0, price))(t)
+	if len(means[0]) != 4 || math.Abs(means[0][1]-(all[0][1]+all[0][5]+all[0][9]+all[0][13]+all[0][17])/5) > 1e-12 {
+		t.Errorf("the means of four traces are %v, of episodes %v", means, all)
+	}
+	s := judged(t, p, "")
+	if s.Traces != 4 || !strings.Contains(s.Summary, "20 workload seeds of 4 traces") ||
+		!strings.Contains(s.Summary, "too few traces for any verdict: 4; with 1 other policy it takes at least 6") {
+		t.Errorf("%d traces: %s", s.Traces, s.Summary)
+	}
+	if !strings.Contains(Text(s), "20 workload seeds of 4 traces") || !strings.HasPrefix(s.Statistic, "a trace counts once") {
+		t.Errorf("the text does not say it: %s", Text(s))
+	}
+	narrow := judged(t, service(0.05, [2]float64{4, 0.1}, [2]float64{5, 0.1}), "")
+	width := func(s *Summary) Number { m := s.Policies[0].Metrics["price"]; return m.MeanHi - m.MeanLo }
+	if width(s) < width(narrow) {
+		t.Errorf("the interval over 4 traces has a width of %v, over 20 loads %v", width(s), width(narrow))
+	}
+}

@@ -138,6 +138,9 @@ func TextAt(s *Summary, width int) string {
 // heading says what was done.
 func (s *Summary) heading() string {
 	out := fmt.Sprintf("%s, %d workload seeds", s.Env, len(s.Seeds))
+	if s.Traces > 0 {
+		out += fmt.Sprintf(" of %d traces", s.Traces)
+	}
 	if s.Split != "" {
 		out += " (" + s.Split + ")"
 	}

@@ -108,13 +108,17 @@ func (s *Summary) scopes(a string) []scoped {
 // shortfalls are what keeps verdicts from being made.
 func (s *Summary) shortfalls() []string {
 	baselines := len(s.Policies) - 1
-	if n := stats.Workloads(baselines); len(s.compared()) > 0 && len(s.Seeds) < n {
+	have, what := len(s.Seeds), "workload seeds"
+	if s.Traces > 0 {
+		have, what = s.Traces, "traces"
+	}
+	if n := stats.Workloads(baselines); len(s.compared()) > 0 && have < n {
 		others := "policies"
 		if baselines == 1 {
 			others = "policy"
 		}
-		return []string{fmt.Sprintf("too few workload seeds for any verdict: %d; with %d other %s it takes at least %d",
-			len(s.Seeds), baselines, others, n)}
+		return []string{fmt.Sprintf("too few %s for any verdict: %d; with %d other %s it takes at least %d", what, have,
+			baselines, others, n)}
 	}
 	return nil
 }
@@ -225,13 +229,14 @@ func (s *Summary) few(policy string) bool {
 
 // seeds are over how many a policy's numbers are.
 func (s *Summary) seeds(p PolicyResult) string {
-	if n := s.trained(p.Name); n > 1 {
-		return report.Count(n, "training seed") + " and " + report.Count(len(s.Seeds), "workload seed")
+	loads := report.Count(len(s.Seeds), "workload seed")
+	if s.Traces > 0 {
+		loads += " of " + report.Count(s.Traces, "trace")
 	}
 	if p.Kind == catalog.Learned {
-		return "1 training seed and " + report.Count(len(s.Seeds), "workload seed")
+		return report.Count(s.trained(p.Name), "training seed") + " and " + loads
 	}
-	return report.Count(len(s.Seeds), "workload seed")
+	return loads
 }
 
 // level is a policy's mean of a metric, with its unit.

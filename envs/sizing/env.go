@@ -333,6 +333,12 @@ func (e *Env) Continue(h *workload.History, salt uint64) {
 	}
 }
 
+// Traces implements [envs.Traced].
+func (e *Env) Traces() []string { return e.source.Traces() }
+
+// TraceOf implements [envs.Traced].
+func (e *Env) TraceOf(seed uint64) int { return e.source.Drawn(seed).Load }
+
 // History is that of the workload, nil in a closed loop.
 func (e *Env) History() (*workload.History, error) {
 	if e.Closed() {

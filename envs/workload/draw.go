@@ -133,6 +133,26 @@ func (s *Source) Loads() []Config {
 	return out
 }
 
+// Traces are the names of the recorded traces of which an episode draws one, none where it draws none or some of the loads
+// are random processes.
+func (s *Source) Traces() (out []string) {
+	for i := range s.loads {
+		c := &s.loads[i].config
+		if c.Kind != Azure2019 || len(s.loads) == 1 {
+			return nil
+		}
+		name := c.Label()
+		if f := c.Functions.String(); f != "" {
+			name += ", " + f
+		}
+		if c.Minutes != (Range{}) {
+			name += fmt.Sprintf(", minutes %d to %d", c.Minutes.From, c.Minutes.To)
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
 // Label names the kind of a load and where its trace comes from, in a few words: azure2019 (embedded).
 func (c *Config) Label() string {
 	if c.Kind != Azure2019 && c.Kind != Calibrated {

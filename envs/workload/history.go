@@ -9,7 +9,8 @@ import (
 
 // History draws how a load could go on, for a planner that does not know the coming minutes: as the minutes went on that
 // were most like the last two. It draws them from what a policy can have learned: from the training part of a trace where
-// the source is its test part, else from all of the source's minutes. Such analogues are the forecast of Lorenz (1969,
+// the source is its test part, from the minutes that have passed where the source is a whole trace (from all of it as long as
+// too few have), and from any minute of a random process. Such analogues are the forecast of Lorenz (1969,
 // Atmospheric Predictability as Revealed by Naturally Occurring Analogues).
 type History struct {
 	loads []past
@@ -19,10 +20,14 @@ type History struct {
 type past struct {
 	process
 	rates []float64 // expected arrivals of all streams by minute, at a drawn factor of 1
+	same  bool      // they are the minutes of the episode's own trace
 }
 
 // analogues is the number of minutes of the past among which a continuation is drawn.
 const analogues = 25
+
+// gap is how many minutes a minute of the episode's own trace lies back at least: so many that follow it have passed.
+const gap = 5
 
 // History reads the source's history. It fails in a closed loop, and where a trace cannot be read again.
 func (s *Source) History() (*History, error) {
@@ -32,9 +37,10 @@ func (s *Source) History() (*History, error) {
 	h := &History{}
 	for i := range s.loads {
 		l := s.loads[i]
+		same := l.trace != nil
 		if l.config.Split == "test" && l.trace != nil {
 			c := l.config
-			c.Split = "train"
+			c.Split, same = "train", false
 			var err error
 			if l, err = c.open(nil); err != nil {
 				return nil, err
@@ -43,7 +49,7 @@ func (s *Source) History() (*History, error) {
 				l.process = &copiedProcess{l.process, copied.n}
 			}
 		}
-		h.loads = append(h.loads, past{l.process, rates(l.process)})
+		h.loads = append(h.loads, past{l.process, rates(l.process), same})
 	}
 	return h, nil
 }
@@ -73,8 +79,12 @@ func (h *past) like(p process, minute int, k rng.Key) int {
 		minute int
 		off    float64
 	}
-	all := make([]candidate, 0, len(h.rates))
-	for m, r := range h.rates[:max(len(h.rates)-1, 1)] {
+	last := max(len(h.rates)-1, 1)
+	if h.same && minute-gap >= analogues {
+		last = minute - gap
+	}
+	all := make([]candidate, 0, last)
+	for m, r := range h.rates[:last] {
 		a, b := math.Log1p(r)-now, math.Log1p(h.rates[max(m-1, 0)])-before
 		all = append(all, candidate{m, float64(a*a) + float64(b*b)})
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // evaluated is a workload of a function with these invocations a minute, of which the last four tenths are evaluated.
-func evaluated(t *testing.T, counts []int) *Source {
+func evaluated(t *testing.T, counts []int, changes ...func(*Config)) *Source {
 	t.Helper()
 	head, row := "HashOwner,HashApp,HashFunction,Trigger", "o,a,f,http"
 	for m, n := range counts {
@@ -23,6 +23,9 @@ func evaluated(t *testing.T, counts []int) *Source {
 	must.Do(t, os.WriteFile(path, []byte(head+"\n"+row+"\n"), 0o600))
 	return configured(t, func(c *Config) {
 		c.Kind, c.Path, c.Split, c.TrainFraction = Azure2019, filepath.Dir(path), "test", 0.6
+		for _, change := range changes {
+			change(c)
+		}
 	})
 }
 
@@ -87,6 +90,22 @@ func TestHistory(t *testing.T) {
 	}
 	if len(seen) != 3 {
 		t.Errorf("a first minute has %v arrivals, want each of three", seen)
+	}
+}
+
+// Of a whole trace only minutes that have passed are drawn: the end of a trace that grows is never met before.
+func TestHistoryOfWhole(t *testing.T) {
+	counts := make([]int, 200)
+	for m := range counts {
+		counts[m] = m
+	}
+	s := evaluated(t, counts, func(c *Config) { c.Split = "all" })
+	a, h := open(t, s, 1), must.Get(s.History())(t)
+	for seed := range uint64(100) {
+		a.Continue(h, seed, 100*Minute)
+		if x := a.Expected(0, 100+gap-2); x >= 100 {
+			t.Fatalf("seed %d: after minute 99 come %v arrivals, which have not been seen", seed, x)
+		}
 	}
 }
 
