@@ -55,7 +55,7 @@ func forSizing() []Baseline {
 		Searched(DefinePolicy(Baseline{Name: "autoscaler", Envs: on, Page: page, Dial: Dial{"cpu", []float64{0.2, 0.3, 0.4, 0.6}},
 			Doc: "changes replicas by CPU and concurrency targets, with Kubernetes' defaults",
 		}, sizing.DefaultAutoscaler, sizing.OfEach(sizing.NewAutoscaler)), sizing.AutoscalerSpace),
-		Searched(DefinePolicy(Baseline{Name: "rule", Envs: on, Page: page, Dial: Dial{"weight", []float64{1, 2}},
+		Searched(DefinePolicy(Baseline{Name: "rule", Envs: on, Page: page, Dial: Dial{"weight", []float64{0.5, 1, 2, 4, 8}},
 			Doc: "sets all by the last window's load, with numbers that a cross-entropy search found",
 		}, sizing.DefaultRule, sizing.OfEach(sizing.NewRule)), sizing.RuleSpace),
 		DefineTuner(Baseline{Name: "random-search", Envs: on, Page: page,
