@@ -13,8 +13,8 @@ import (
 type graphNet[T core.Number] struct{ weights[T] }
 
 // NewGraphNet implements [core.Graphs].
-func (b *backend[T]) NewGraphNet(v *core.Vectors[*tensor[T]], _ nets.Graph) core.GraphNetwork[*tensor[T]] {
-	return &graphNet[T]{weights[T]{v, b}}
+func (b *backend[T]) NewGraphNet(v *core.Vectors[*tensor[T]], _ nets.Graph) (core.GraphNetwork[*tensor[T]], error) {
+	return &graphNet[T]{weights[T]{v, b}}, nil
 }
 
 // graphWork implements [core.GraphPass].

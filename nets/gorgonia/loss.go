@@ -55,7 +55,7 @@ func (b *backend[T]) Loss(call *core.LossCall[*tensor[T]]) {
 	case nets.ClippedSurrogate:
 		c.policy(l, policyLoss{entropy: l.Entropy, clipped: true, clip: l.Clip})
 	case nets.Custom:
-		c.custom(l)
+		c.Custom(l)
 	default:
 		c.Unknown()
 	}
@@ -140,19 +140,6 @@ func (c *lossCall[T]) finish(g *lossGraph[T], n int) {
 	c.Value.version++
 	c.Grad.version++
 	copy(c.Grad.data, g.program.numbers(g.gradient))
-}
-
-// custom calls a user's loss with the args and with zeroed slices for value and gradient.
-func (c *lossCall[T]) custom(l nets.Custom) {
-	value, grad := make([]float64, c.Agents), make([]float64, len(c.Grad.data))
-	args, shapes := make([][]float64, len(c.Args)), make([][]int, len(c.Args))
-	for i, a := range c.Args {
-		args[i], shapes[i] = make([]float64, len(a.data)), a.Shape()
-		core.Convert(args[i], a.data)
-	}
-	l.Func(value, grad, args, shapes)
-	c.Value.Set64(value)
-	c.Grad.Set64(grad)
 }
 
 // policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With

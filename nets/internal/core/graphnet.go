@@ -18,7 +18,10 @@ func (e *Engine[X]) NewGraphNet(a nets.Graph) (nets.GraphNet, error) {
 		return nil, err
 	}
 	v := e.newVectors("NewGraphNet", a)
-	network := e.graphs.NewGraphNet(v, a)
+	network, err := e.graphs.NewGraphNet(v, a)
+	if err != nil {
+		return nil, err
+	}
 	return &graphNet[X]{weights[X]{e, v, network}, network, a}, nil
 }
 
@@ -81,10 +84,10 @@ func (n *graphNet[X]) NewWork() nets.GraphWork {
 
 // mine returns a Work of this net, or nil after a failure.
 func (n *graphNet[X]) mine(op string, with nets.GraphWork) *graphWork[X] {
-	if n.e.Failed() {
+	if n.e.stopped(op) {
 		return nil
 	}
-	if n.e.recording() {
+	if n.e.recording() || n.e.updating {
 		n.e.Fail(op, "%v within a recorded update, want it outside: the sizes of graphs differ from run to run", n)
 		return nil
 	}

@@ -30,8 +30,8 @@ type plainLayer[T core.Number] struct {
 type graphNet[T core.Number] struct{ *net[T] }
 
 // NewGraphNet implements [core.Graphs].
-func (b *Backend[T]) NewGraphNet(v *core.Vectors[*Tensor[T]], _ nets.Graph) core.GraphNetwork[*Tensor[T]] {
-	return graphNet[T]{b.newNet(v)}
+func (b *Backend[T]) NewGraphNet(v *core.Vectors[*Tensor[T]], _ nets.Graph) (core.GraphNetwork[*Tensor[T]], error) {
+	return graphNet[T]{b.newNet(v)}, nil
 }
 
 // NewPass implements [core.GraphNetwork].
