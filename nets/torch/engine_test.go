@@ -69,7 +69,7 @@ func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 	e, other := newEngine(t, nets.Float32), newEngine(t, nets.Float32)
 	x, y := e.NewTensor(2, 3), e.NewTensor(3, 2)
 	n := must.Get(e.NewNet(architectures()["one agent"]))(t)
-	w := n.NewWork(4)
+	w, own := n.NewWork(4), n.NewWork(4)
 	s, a := e.NewTensor(1, 4, 3), e.NewTensor(1, 4, 2)
 	for says, f := range map[string]func(){
 		"Set: 5 values for a tensor of shape [2 3], want 6": func() { x.Set(make([]float32, 5)) },
@@ -81,10 +81,12 @@ func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 		"NewTensor: shape is [-1 2]":                            func() { e.NewTensor(-1, 2) },
 		"NewTensor: shape is [1000000 1000000 1000000]":         func() { e.NewTensor(1e6, 1e6, 1e6) },
 		"NewWork: batch of mlp":                                 func() { n.NewWork(0) },
-		"too large for 1 agents":                                func() { n.NewWork(math.MaxInt32) },
+		"is 2147483647, want 1 to 715827882":                    func() { n.NewWork(math.MaxInt32) },
+		"at most 8 dimensions":                                  func() { e.NewTensor(1, 1, 1, 1, 1, 1, 1, 1, 1) },
+		"is the Work's own output":                              func() { n.Forward(own, s, n.Forward(own, s, a)) },
 		"Forward: 1 inputs for mlp":                             func() { n.Forward(w, s) },
 		"Forward: input 1 (a) of mlp":                           func() { n.Forward(w, s, s) },
-		"Forward: a is a <nil>":                                 func() { n.Forward(w, s, nil) },
+		"Forward: input 1 (a) of mlp 3 is a <nil>":              func() { n.Forward(w, s, nil) },
 		"Forward: the Work is not one of mlp":                   func() { n.Forward(nil, s, a) },
 		"in a Work without a Forward before":                    func() { n.Backward(n.NewWork(4), a, nets.Params) },
 		"by 0, want Params, Inputs or Both":                     func() { n.Forward(w, s, a); n.Backward(w, a, 0) },
@@ -225,6 +227,7 @@ type toyUpdate struct {
 	adamA, adamQ             nets.Optimizer
 	s, a, r, discount, y, dq nets.Tensor
 	criticLoss, actorLoss    nets.Tensor
+	q                        nets.Tensor // the critic's last output
 }
 
 func newToy(t testing.TB, e nets.Engine, agents, batch int) *toyUpdate {
@@ -281,7 +284,8 @@ func (u *toyUpdate) run() {
 	u.critic.ZeroGrads()
 	u.critic.Backward(u.wq, u.dq, nets.Params)
 	u.adamQ.Step()
-	e.Loss(nets.Ascent{}, u.actorLoss, u.dq, u.critic.Forward(u.wq, u.s, u.actor.Forward(u.wa, u.s)))
+	u.q = u.critic.Forward(u.wq, u.s, u.actor.Forward(u.wa, u.s))
+	e.Loss(nets.Ascent{}, u.actorLoss, u.dq, u.q)
 	u.critic.Backward(u.wq, u.dq, nets.Inputs)
 	u.actor.ZeroGrads()
 	u.actor.Backward(u.wa, u.wq.GradIn(1), nets.Params)

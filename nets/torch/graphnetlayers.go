@@ -5,8 +5,9 @@ package torch
 import (
 	"unsafe"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/nets"
 )
 
 // linear is x·weight + bias.
@@ -130,15 +131,15 @@ func (s *scope) messages(e *edgesOnDevice, p *edgeWeights, from, to handle) hand
 
 // score runs a head: [1, rows, out]. Inputs that belong to a whole graph pass its first layer once per graph.
 func (w *graphWork) score(head int) handle {
-	s, n, run := w.s, w.net, &w.heads[head]
+	s, n, run := w.s, w.net, &w.Heads[head]
 	spec, p := n.g.Heads[head], n.heads[head]
-	graphs := w.batch.Graphs()
+	graphs := w.Batch.Graphs()
 	seen := []handle{w.pooled}
-	for i, rows := range run.given {
+	for i, rows := range run.Given {
 		seen = append(seen, w.chosen(spec.Given[i], rows))
 	}
 	if spec.Extra > 0 {
-		extra := s.ship(n.e, unsafe.Pointer(unsafe.SliceData(run.extra)), len(run.extra), codeFloat32, n.e.code)
+		extra := s.ship(n.b, unsafe.Pointer(unsafe.SliceData(run.Extra)), len(run.Extra), codeFloat32, n.b.code)
 		seen = append(seen, s.reshape(extra, graphs, spec.Extra))
 	}
 	own := 0
@@ -152,17 +153,17 @@ func (w *graphWork) score(head int) handle {
 			s.narrow(p.hidden.weight, 0, 0, own))
 	}
 	y := s.affine(s.apply("relu", lib.AtgRelu, whole), p.out)
-	return s.reshape(y, 1, run.rows, spec.Out)
+	return s.reshape(y, 1, run.Rows, spec.Out)
 }
 
 // chosen is the x of one node of a kind for each graph, zeros for −1.
 func (w *graphWork) chosen(kind int, rows []int32) handle {
-	s, e := w.s, w.net.e
+	s, b := w.s, w.net.b
 	if w.nodes[kind].rows == 0 {
-		return s.zeros(e.code, e.device, len(rows), w.net.g.Hidden)
+		return s.zeros(b.code, b.device, len(rows), w.net.g.Hidden)
 	}
-	index := s.ship(e, unsafe.Pointer(unsafe.SliceData(rows)), len(rows), codeInt32, codeInt32)
+	index := s.ship(b, unsafe.Pointer(unsafe.SliceData(rows)), len(rows), codeInt32, codeInt32)
 	is := s.reshape(s.compare("ge", lib.AtgGe, index, numbers().zero), len(rows), 1)
 	x := s.indexSelect(w.x[kind], s.apply("relu", lib.AtgRelu, index))
-	return s.where(is, x, s.filled(e, 0))
+	return s.where(is, x, s.filled(b, 0))
 }

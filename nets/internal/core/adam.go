@@ -88,7 +88,7 @@ func (a *Adam[X]) Moments() (first, second nets.Tensor) { return a.First, a.Seco
 // Step implements [nets.Optimizer]. It leaves the gradients as they are.
 func (a *Adam[X]) Step() {
 	e := a.of.e
-	if e.stopped("Step") {
+	if e.Stopped("Step") {
 		return
 	}
 	if a.steps == 0 {

@@ -1,9 +1,9 @@
-// Package core is the part of the engines on the CPU that does no arithmetic. It implements package nets' contract once
+// Package core is the part of the engines that does no arithmetic. It implements package nets' contract once
 // for all backends: it checks operands and shapes, stores the first failure, and in debug mode compares the
 // operations of a recorded update's runs.
 //
 // A [Backend] does the arithmetic on tensors of its own type X, which it lays out in memory as it likes:
-// row-major in plain and in nets/gorgonia, in tiles of samples in tile. [Engine] and everything that it returns are
+// row-major in plain and in nets/gorgonia, in tiles of samples in tile, on a device in nets/torch. [Engine] and everything that it returns are
 // generic over X, so a backend gets its own tensors and casts nothing. A [Graphs] does the same for networks over graphs.
 //
 // What is not here: arithmetic, memory layouts, threads, and the choice of a backend (package native).
@@ -211,7 +211,7 @@ type LossCall[X Tensor] struct {
 
 // Loss implements [nets.Engine].
 func (e *Engine[X]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tensor) {
-	if e.stopped("Loss") {
+	if e.Stopped("Loss") {
 		return
 	}
 	if l == nil {

@@ -84,7 +84,7 @@ func (n *graphNet[X]) NewWork() nets.GraphWork {
 
 // mine returns a Work of this net, or nil after a failure.
 func (n *graphNet[X]) mine(op string, with nets.GraphWork) *graphWork[X] {
-	if n.e.stopped(op) {
+	if n.e.Stopped(op) {
 		return nil
 	}
 	if n.e.recording() || n.e.updating {

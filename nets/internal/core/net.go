@@ -75,7 +75,7 @@ func (w *weights[X]) Grads() nets.Tensor { return w.v.Grads }
 
 // ZeroGrads implements [nets.Weights].
 func (w *weights[X]) ZeroGrads() {
-	if w.e.stopped("ZeroGrads") {
+	if w.e.Stopped("ZeroGrads") {
 		return
 	}
 	if w.e.debug {
@@ -181,7 +181,7 @@ func (w *work[X]) gradients() []X {
 
 // mine returns a Work of this net, or nil after a failure.
 func (n *net[X]) mine(op string, w nets.Work) *work[X] {
-	if n.e.stopped(op) {
+	if n.e.Stopped(op) {
 		return nil
 	}
 	x, ok := w.(*work[X])

@@ -61,8 +61,8 @@ func (s *State) report(err error) {
 // Failed says that operations do nothing: after a failure until Err is called, and after Close.
 func (s *State) Failed() bool { return s.failed.Load() }
 
-// stopped is Failed at the beginning of an operation. After Close that is a failure of its own.
-func (s *State) stopped(op string) bool {
+// Stopped is Failed at the beginning of an operation. After Close that is a failure of its own.
+func (s *State) Stopped(op string) bool {
 	if s.closed.Load() {
 		s.Fail(op, "the engine is closed")
 	}
@@ -203,7 +203,7 @@ func (r *recorded[X]) nested() error {
 
 // once does the update by the program that the first run has made of it.
 func (r *recorded[X]) once() {
-	if r.e.stopped("Run") {
+	if r.e.Stopped("Run") {
 		return
 	}
 	if r.program == nil || r.e.debug { // in debug mode each run lists its operations

@@ -69,7 +69,7 @@ func (h *Header) SetRows(rows int) {
 // Host says whether n values may pass between the host and the tensor; where not it stores the failure.
 func (h *Header) Host(op string, n int) bool {
 	switch {
-	case h.state.stopped(op):
+	case h.state.Stopped(op):
 		return false
 	case n != h.n:
 		h.state.Fail(op, "%d values for a tensor of shape %v, want %d", n, h.shape, h.n)
@@ -127,7 +127,7 @@ func (e *Engine[X]) NewTensor(shape ...int) nets.Tensor {
 }
 
 func (e *Engine[X]) newTensor(op string, shape ...int) X {
-	e.stopped(op) // reports that the engine is closed
+	e.Stopped(op) // reports that the engine is closed
 	n := 1.0      // in floating point, so that absurd shapes don't overflow
 	for _, d := range shape {
 		if d < 0 {
@@ -145,7 +145,7 @@ func (e *Engine[X]) newTensor(op string, shape ...int) X {
 
 // take returns an operand as the backend's tensor; ok is false after a failure.
 func (e *Engine[X]) take(op, what string, t nets.Tensor) (x X, ok bool) {
-	if e.stopped(op) {
+	if e.Stopped(op) {
 		return x, false
 	}
 	var none X
