@@ -123,7 +123,8 @@ func (unknownArch) Validate() error { return nil }
 
 func TestAClosedEngineSaysSo(t *testing.T) {
 	e := newEngine(t, nets.Float32)
-	x := e.NewTensor(2)
+	x, g := e.NewTensor(2), newGraphSubject(t, e, "kinds", 1)
+	g.Forward()
 	must.Do(t, errors.Join(e.Close(), e.Close()))
 	x.Set(make([]float32, 2))
 	wants(t, e.Err(), "Set: the engine is closed")
@@ -132,6 +133,12 @@ func TestAClosedEngineSaysSo(t *testing.T) {
 	if _, err := e.NewNet(architectures()["one agent"]); err == nil {
 		t.Error("built a net")
 	}
+	g.Work.Embedding(0).Get(make([]float32, nets.Size(g.Work.Embedding(0))))
+	wants(t, e.Err(), "Get: the engine is closed")
+	g.Net.Head(g.Work, 0, nil, nil)
+	wants(t, e.Err(), "Head: the engine is closed")
+	e.Copy(g.Work.Pooled(), x)
+	wants(t, e.Err(), "Copy: the engine is closed")
 }
 
 func TestLibtorchsErrorsNameOperationAndShapes(t *testing.T) {

@@ -187,7 +187,7 @@ func (w *graphWork[X]) Embedding(kind int) nets.Tensor {
 		return w.net.e.newTensor("Embedding", 0)
 	}
 	t := w.embeddings[kind]
-	if w.ran {
+	if w.shows() {
 		t.Resize(w.run.Rows(kind))
 		w.pass.Embedding(kind, t)
 	}
@@ -196,9 +196,12 @@ func (w *graphWork[X]) Embedding(kind int) nets.Tensor {
 
 // Pooled implements [nets.GraphWork]. Without a Forward it has no rows.
 func (w *graphWork[X]) Pooled() nets.Tensor {
-	if w.ran {
+	if w.shows() {
 		w.vectors.Resize(w.run.Batch.Graphs())
 		w.pass.Pooled(w.vectors)
 	}
 	return w.vectors
 }
+
+// shows says that there is a Forward whose results can be seen.
+func (w *graphWork[X]) shows() bool { return w.ran && !w.net.e.Closed() }
