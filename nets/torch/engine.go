@@ -50,8 +50,7 @@ type engine struct {
 type backend struct {
 	*core.State
 	device int
-	dtype  nets.DType
-	code   int // libtorch's number of dtype
+	code   int // libtorch's number of the engine's format
 
 	deterministic, debug bool
 
@@ -76,7 +75,7 @@ type backend struct {
 
 // New returns an engine. A missing device is an error, and so is a CUDA half of libtorch that cannot be loaded.
 func New(o Options) (nets.Engine, error) {
-	b := &backend{State: core.Named("torch"), dtype: o.DType, deterministic: o.Deterministic}
+	b := &backend{State: core.Named("torch"), deterministic: o.Deterministic}
 	b.MaxValues = maxValues
 	switch o.DType {
 	case nets.Float32:

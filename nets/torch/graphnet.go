@@ -10,7 +10,6 @@ import (
 // graphNet implements [core.GraphNetwork].
 type graphNet struct {
 	*parameters
-	g      nets.Graph
 	inputs []linear
 	layers []graphLayer
 	heads  []graphHead
@@ -22,8 +21,8 @@ func (b *backend) NewGraphNet(v *core.Vectors[*tensor], a nets.Graph) (core.Grap
 	if err != nil {
 		return nil, err
 	}
-	n := &graphNet{parameters: p, g: a}
-	n.bind()
+	n := &graphNet{parameters: p}
+	n.bind(a)
 	return n, nil
 }
 
@@ -49,7 +48,7 @@ type graphWork struct {
 
 // NewPass implements [core.GraphNetwork].
 func (n *graphNet) NewPass(r *core.GraphRun[*tensor]) core.GraphPass[*tensor] {
-	w := &graphWork{GraphRun: r, net: n, s: newScope(), roots: make([]handle, len(n.g.Heads))}
+	w := &graphWork{GraphRun: r, net: n, s: newScope(), roots: make([]handle, len(r.Heads))}
 	n.b.works = append(n.b.works, w)
 	return w
 }

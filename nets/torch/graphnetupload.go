@@ -48,7 +48,7 @@ func packed[E any](all *[]E, x []E) part {
 
 // upload copies a batch to the device.
 func (w *graphWork) upload(b *nets.GraphBatch) {
-	s, g := w.s, w.net.g
+	s, g := w.s, w.Arch
 	w.ints, w.floats = w.ints[:0], w.floats[:0]
 	type nodeParts struct{ features, starts, graphOf, counts part }
 	type edgeParts struct{ from, to, in, order, outStarts, features part }
@@ -103,7 +103,7 @@ func (w *graphWork) upload(b *nets.GraphBatch) {
 
 // mask copies the dropout masks to the device.
 func (w *graphWork) mask() {
-	g := w.net.g
+	g := w.Arch
 	w.masks = make([]handle, g.Layers*len(g.Nodes))
 	for l := range g.Layers {
 		for k := range g.Nodes {
