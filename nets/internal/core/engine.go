@@ -3,8 +3,9 @@
 // operations of a recorded update's runs.
 //
 // A [Backend] does the arithmetic on tensors of its own type X, which it lays out in memory as it likes:
-// row-major in plain and in nets/gorgonia, in tiles of samples in tile, on a device in nets/torch. [Engine] and everything that it returns are
-// generic over X, so a backend gets its own tensors and casts nothing. A [Graphs] does the same for networks over graphs.
+// row-major in plain and in nets/gorgonia ([Dense]), in tiles of samples in tile, on a device in nets/torch. [Engine] and
+// everything that it returns are generic over X, so a backend gets its own tensors and casts nothing. A [Graphs] does
+// the same for networks over graphs.
 //
 // What is not here: arithmetic, memory layouts, threads, and the choice of a backend (package native).
 package core

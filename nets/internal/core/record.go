@@ -63,10 +63,13 @@ func (s *State) Failed() bool { return s.failed.Load() }
 
 // Stopped is Failed at the beginning of an operation. After Close that is a failure of its own.
 func (s *State) Stopped(op string) bool {
+	if !s.Failed() {
+		return false
+	}
 	if s.closed.Load() {
 		s.Fail(op, "the engine is closed")
 	}
-	return s.Failed()
+	return true
 }
 
 // Err implements [nets.Engine].
