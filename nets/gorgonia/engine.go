@@ -73,81 +73,39 @@ func (*backend[T]) Gumbel([]float32, []uint32) {}
 // Parallel implements [core.Backend]. It is not among the contract's methods.
 func (*backend[T]) Parallel(int, func(i, w int)) {}
 
-// tensor is a row-major tensor in Go's memory, which leaves of graphs share.
-type tensor[T core.Number] struct {
-	core.Header
-	data []T
-	// version counts the changes, so that Backward can detect that parameters changed since its Forward.
-	version int64
-}
+// tensor is a row-major tensor in Go's memory, which leaves of graphs share. Backward detects by its version that
+// parameters changed since its Forward.
+type tensor[T core.Number] struct{ core.Dense[T] }
 
 // NewTensor implements [core.Backend].
-func (*backend[T]) NewTensor(h core.Header) *tensor[T] {
-	return &tensor[T]{Header: h, data: make([]T, h.Len())}
-}
-
-// Resize implements [core.Tensor].
-func (t *tensor[T]) Resize(rows int) {
-	t.SetRows(rows)
-	t.data = core.Grow(t.data, t.Len())
-}
-
-// Clear implements [core.Tensor].
-func (t *tensor[T]) Clear() { clear(t.data) }
-
-// Set implements [nets.Tensor].
-func (t *tensor[T]) Set(src []float32) { set(t, "Set", src) }
-
-// Set64 implements [nets.Tensor].
-func (t *tensor[T]) Set64(src []float64) { set(t, "Set64", src) }
-
-// Get implements [nets.Tensor].
-func (t *tensor[T]) Get(dst []float32) {
-	if t.Host("Get", len(dst)) {
-		core.Convert(dst, t.data)
-	}
-}
-
-// Get64 implements [nets.Tensor].
-func (t *tensor[T]) Get64(dst []float64) {
-	if t.Host("Get64", len(dst)) {
-		core.Convert(dst, t.data)
-	}
-}
-
-func set[T, S core.Number](t *tensor[T], op string, src []S) {
-	if t.Host(op, len(src)) {
-		t.version++
-		core.Convert(t.data, src)
-	}
-}
+func (*backend[T]) NewTensor(h core.Header) *tensor[T] { return &tensor[T]{core.NewDense[T](h)} }
 
 // Copy implements [core.Backend].
 func (*backend[T]) Copy(dst, src *tensor[T]) {
-	dst.version++
-	copy(dst.data, src.data)
+	dst.Version++
+	copy(dst.Data, src.Data)
 }
 
 // Add implements [core.Backend].
 func (*backend[T]) Add(dst *tensor[T], scale float64, src *tensor[T]) {
-	dst.version++
-	for i, v := range src.data {
-		dst.data[i] += T(scale) * v
+	dst.Version++
+	for i, v := range src.Data {
+		dst.Data[i] += T(scale) * v
 	}
 }
 
 // Lerp implements [core.Backend].
 func (*backend[T]) Lerp(dst, src *tensor[T], t float64) {
-	dst.version++
-	for i, v := range src.data {
-		dst.data[i] += T(t) * (v - dst.data[i])
+	dst.Version++
+	for i, v := range src.Data {
+		dst.Data[i] += T(t) * (v - dst.Data[i])
 	}
 }
 
 // TDTarget implements [core.Backend].
 func (*backend[T]) TDTarget(y, r, discount, q *tensor[T]) {
-	y.version++
-	for i, v := range r.data {
-		y.data[i] = v + discount.data[i]*q.data[i]
+	y.Version++
+	for i, v := range r.Data {
+		y.Data[i] = v + discount.Data[i]*q.Data[i]
 	}
 }

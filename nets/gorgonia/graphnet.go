@@ -13,8 +13,8 @@ import (
 type graphNet[T core.Number] struct{ weights[T] }
 
 // NewGraphNet implements [core.Graphs].
-func (b *backend[T]) NewGraphNet(v *core.Vectors[*tensor[T]], _ nets.Graph) core.GraphNetwork[*tensor[T]] {
-	return &graphNet[T]{weights[T]{v, b}}
+func (b *backend[T]) NewGraphNet(v *core.Vectors[*tensor[T]], _ nets.Graph) (core.GraphNetwork[*tensor[T]], error) {
+	return &graphNet[T]{weights[T]{v, b}}, nil
 }
 
 // graphWork implements [core.GraphPass].
@@ -43,7 +43,7 @@ func (w *graphWork[T]) Forward() {
 	x := p.embed()
 	numbers, err := p.run(append(slices.Clone(x), p.pool(x)...))
 	w.fail("Forward", err)
-	w.x, w.g, w.version = numbers[:len(x)], numbers[len(x):], w.net.Params.version
+	w.x, w.g, w.version = numbers[:len(x)], numbers[len(x):], w.net.Params.Version
 }
 
 // Head implements [core.GraphPass].
@@ -60,7 +60,7 @@ func (w *graphWork[T]) Head(head int) {
 	}
 	numbers, err := p.run([]node{p.head(head, x, g)})
 	w.fail("Head", err)
-	copy(w.Heads[head].Out.data, numbers[0])
+	copy(w.Heads[head].Out.Data, numbers[0])
 }
 
 // Backward implements [core.GraphPass].
@@ -79,23 +79,23 @@ func (w *graphWork[T]) Backward() {
 			g = p.pool(x)
 		}
 		outputs = append(outputs, p.head(i, x, g))
-		by = append(by, p.leaf(run.Rows, run.Grad.Width(), run.Grad.data))
+		by = append(by, p.leaf(run.Rows, run.Grad.Width(), run.Grad.Data))
 	}
 	if len(outputs) > 0 {
-		w.net.Grads.version++
+		w.net.Grads.Version++
 		w.fail("Backward", p.differentiate(outputs, by))
 	}
 }
 
 // Embedding implements [core.GraphPass].
-func (w *graphWork[T]) Embedding(kind int, out *tensor[T]) { copy(out.data, w.x[kind]) }
+func (w *graphWork[T]) Embedding(kind int, out *tensor[T]) { copy(out.Data, w.x[kind]) }
 
 // Pooled implements [core.GraphPass].
 func (w *graphWork[T]) Pooled(out *tensor[T]) {
 	out.Clear()
 	for k, g := range w.g {
 		for h, i := w.Arch.Hidden, 0; i*h < len(g); i++ {
-			copy(out.data[i*out.Width()+k*h:], g[i*h:][:h])
+			copy(out.Data[i*out.Width()+k*h:], g[i*h:][:h])
 		}
 	}
 }

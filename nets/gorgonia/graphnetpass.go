@@ -38,7 +38,7 @@ func (p *graphPass[T]) parameter(name string, row, rows int) node {
 	x, ok := p.params[key]
 	if !ok {
 		x = &param[T]{at: key.at}
-		x.leaf = p.leaf(rows, cols, n.Params.data[x.at:][:rows*cols])
+		x.leaf = p.leaf(rows, cols, n.Params.Data[x.at:][:rows*cols])
 		p.params[key] = x
 	}
 	return x.leaf
@@ -275,7 +275,7 @@ func (p *graphPass[T]) differentiate(outputs, by []node) error {
 	}
 	for i, x := range params {
 		for j, v := range numbers[i] {
-			p.w.net.Grads.data[x.at+j] += v
+			p.w.net.Grads.Data[x.at+j] += v
 		}
 	}
 	return nil

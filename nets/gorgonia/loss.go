@@ -55,7 +55,7 @@ func (b *backend[T]) Loss(call *core.LossCall[*tensor[T]]) {
 	case nets.ClippedSurrogate:
 		c.policy(l, policyLoss{entropy: l.Entropy, clipped: true, clip: l.Clip})
 	case nets.Custom:
-		c.custom(l)
+		c.Custom(l)
 	default:
 		c.Unknown()
 	}
@@ -77,7 +77,7 @@ func (c *lossCall[T]) regression(l nets.Loss, f func(b *graph[T], x []node) node
 		return
 	}
 	for i, a := range c.Args {
-		copy(g.args[i], a.data)
+		copy(g.args[i], a.Data)
 	}
 	for i := range g.weights {
 		g.weights[i] = 1 / T(c.Per)
@@ -135,24 +135,11 @@ func (c *lossCall[T]) finish(g *lossGraph[T], n int) {
 				sum += float64(g.weights[j]) * float64(values[j])
 			}
 		}
-		c.Value.data[i] = T(sum)
+		c.Value.Data[i] = T(sum)
 	}
-	c.Value.version++
-	c.Grad.version++
-	copy(c.Grad.data, g.program.numbers(g.gradient))
-}
-
-// custom calls a user's loss with the args and with zeroed slices for value and gradient.
-func (c *lossCall[T]) custom(l nets.Custom) {
-	value, grad := make([]float64, c.Agents), make([]float64, len(c.Grad.data))
-	args, shapes := make([][]float64, len(c.Args)), make([][]int, len(c.Args))
-	for i, a := range c.Args {
-		args[i], shapes[i] = make([]float64, len(a.data)), a.Shape()
-		core.Convert(args[i], a.data)
-	}
-	l.Func(value, grad, args, shapes)
-	c.Value.Set64(value)
-	c.Grad.Set64(grad)
+	c.Value.Version++
+	c.Grad.Version++
+	copy(c.Grad.Data, g.program.numbers(g.gradient))
 }
 
 // policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With
@@ -185,9 +172,9 @@ func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 			return
 		}
 	}
-	copy(g.args[2], c.Args[2].data)
+	copy(g.args[2], c.Args[2].Data)
 	if p.clipped {
-		copy(g.args[4], c.Args[4].data)
+		copy(g.args[4], c.Args[4].Data)
 	}
 	c.finish(g, batch)
 }
@@ -196,7 +183,7 @@ func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 // choice has weight 0.
 func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 	logits, choice, mask := g.args[0][row*n:][:n], g.args[1][row*n:][:n], g.args[3][row*n:][:n]
-	z, legal := c.Args[0].data[row*n:][:n], c.Args[3].data[row*n:][:n]
+	z, legal := c.Args[0].Data[row*n:][:n], c.Args[3].Data[row*n:][:n]
 	clear(logits)
 	clear(choice)
 	clear(mask)
@@ -217,7 +204,7 @@ func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 			logits[k], mask[k] = v-z[best], 1
 		}
 	}
-	given := c.Args[1].data[row]
+	given := c.Args[1].Data[row]
 	a := int(given)
 	if a < 0 || a >= n || T(a) != given || legal[a] == 0 {
 		batch := c.Args[0].Shape()[1]

@@ -69,7 +69,7 @@ func (w *work[T]) Forward(in []*tensor[T]) {
 	if err != nil {
 		w.net.State.Fail("Forward", "%v: %w", w.net, err)
 	}
-	w.ran, w.version = err == nil, w.net.Params.version
+	w.ran, w.version = err == nil, w.net.Params.Version
 }
 
 func (w *work[T]) forward(in []*tensor[T]) error {
@@ -87,14 +87,14 @@ func (w *work[T]) forward(in []*tensor[T]) error {
 	for _, f := range w.features {
 		f.fill(in[f.port])
 	}
-	w.out.version++
+	w.out.Version++
 	for _, u := range w.units {
 		if err := u.forward(w.out); err != nil {
 			return err
 		}
 	}
 	if w.net.hard != nil {
-		choose(w.out.data, w.net.hard)
+		choose(w.out.Data, w.net.hard)
 	}
 	return nil
 }
@@ -107,14 +107,14 @@ func (w *work[T]) Backward(gradOut *tensor[T], gradIn []*tensor[T], params bool)
 	}
 	var wrt nets.Wrt
 	if params {
-		n.Grads.version++
+		n.Grads.Version++
 		wrt |= nets.Params
 	}
 	if w.gradIn = gradIn; gradIn != nil {
 		wrt |= nets.Inputs
 	}
 	for _, t := range gradIn {
-		t.version++
+		t.Version++
 		t.Clear()
 	}
 	for _, u := range w.units {

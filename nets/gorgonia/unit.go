@@ -55,7 +55,7 @@ type feature[T core.Number] struct {
 func (f *feature[T]) fill(t *tensor[T]) {
 	all := t.Width()
 	for b := range f.batch {
-		copy(f.data[b*f.width:][:f.width], t.data[(f.agent*f.batch+b)*all+f.from:])
+		copy(f.data[b*f.width:][:f.width], t.Data[(f.agent*f.batch+b)*all+f.from:])
 	}
 }
 
@@ -96,7 +96,7 @@ func (u *unit[T]) parameter(agent int, name string, row, rows int) node {
 	p, ok := u.params[key]
 	if !ok {
 		p = &param[T]{at: key.at}
-		p.leaf = u.graph.leaf(rows, cols, n.Params.data[p.at:][:rows*cols])
+		p.leaf = u.graph.leaf(rows, cols, n.Params.Data[p.at:][:rows*cols])
 		u.params[key] = p
 	}
 	return p.leaf
@@ -131,7 +131,7 @@ func (u *unit[T]) forward(out *tensor[T]) error {
 	for _, o := range u.outputs {
 		y := u.program.numbers(o.value)
 		for b := range u.w.batch {
-			copy(out.data[(u.agent*u.w.batch+b)*u.w.net.out+o.from:][:o.width], y[b*o.width:])
+			copy(out.Data[(u.agent*u.w.batch+b)*u.w.net.out+o.from:][:o.width], y[b*o.width:])
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func (u *unit[T]) backward(g *tensor[T], wrt nets.Wrt) error {
 	}
 	for _, o := range u.outputs {
 		for b := range u.w.batch {
-			copy(o.by[b*o.width:][:o.width], g.data[(u.agent*u.w.batch+b)*u.w.net.out+o.from:])
+			copy(o.by[b*o.width:][:o.width], g.Data[(u.agent*u.w.batch+b)*u.w.net.out+o.from:])
 		}
 	}
 	if err := u.program.run(back(wrt)); err != nil {
@@ -155,7 +155,7 @@ func (u *unit[T]) backward(g *tensor[T], wrt nets.Wrt) error {
 	if wrt&nets.Params != 0 {
 		for _, p := range u.params {
 			for i, v := range u.program.numbers(p.gradient) {
-				u.w.net.Grads.data[p.at+i] += v
+				u.w.net.Grads.Data[p.at+i] += v
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (u *unit[T]) backward(g *tensor[T], wrt nets.Wrt) error {
 			t := u.w.gradIn[x.port]
 			for i, v := range u.program.numbers(x.gradient) {
 				b, c := i/x.width, i%x.width
-				t.data[(x.agent*x.batch+b)*t.Width()+x.from+c] += v
+				t.Data[(x.agent*x.batch+b)*t.Width()+x.from+c] += v
 			}
 		}
 	}

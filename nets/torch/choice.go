@@ -21,21 +21,21 @@ type choiceChecks struct {
 	checked int            // number that the run has used so far
 }
 
-func (e *engine) newChoiceCheck() *choiceCheck {
-	k := &choiceCheck{found: &tensor{e: e, id: e.ids.Add(1), shape: []int{2}, n: 2}}
+func (b *backend) newChoiceCheck() *choiceCheck {
+	k := &choiceCheck{found: &tensor{Header: b.Header(2), b: b}}
 	// In float64 whatever the engine's format: float32 cannot represent all row numbers.
-	e.within("Loss", e.own, false, func() { k.found.h = e.own.zeros(codeFloat64, e.device, 2) })
+	b.within("Loss", b.own, false, func() { k.found.h = b.own.zeros(codeFloat64, b.device, 2) })
 	return k
 }
 
 // nextCheck returns the check for the next loss. A recorded update has one for each of its losses and reuses them.
-func (e *engine) nextCheck(loss string, batch, below int) *choiceCheck {
-	r := &e.direct
-	if x := e.recording.Load(); x != nil {
+func (b *backend) nextCheck(loss string, batch, below int) *choiceCheck {
+	r := &b.direct
+	if x := b.recording.Load(); x != nil {
 		r = &x.choiceChecks
 	}
 	if r.checked == len(r.checks) {
-		r.checks = append(r.checks, e.newChoiceCheck())
+		r.checks = append(r.checks, b.newChoiceCheck())
 	}
 	k := r.checks[r.checked]
 	k.loss, k.batch, k.below = loss, batch, below
@@ -44,15 +44,15 @@ func (e *engine) nextCheck(loss string, batch, below int) *choiceCheck {
 }
 
 // settleChecks reads the checks of a run, and reports the first wrong choice.
-func (e *engine) settleChecks(r *choiceChecks) {
+func (b *backend) settleChecks(r *choiceChecks) {
 	for _, k := range r.checks[:r.checked] {
-		if e.failure.pending() {
+		if b.Failed() {
 			break
 		}
 		var found [2]float64
 		k.found.Get64(found[:])
 		if row := int(found[0]) - 1; row >= 0 {
-			e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d",
+			b.Fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d",
 				k.loss, row/k.batch, row%k.batch, found[1], k.below)
 		}
 	}
@@ -70,7 +70,7 @@ func (s *scope) choose(k *choiceCheck, choice, legal, some handle, rows int) cho
 	whole := s.both("eq", lib.AtgEqTensor, c, s.apply("floor", lib.AtgFloor, c)) // false for NaN
 	number := s.both("logical_and", lib.AtgLogicalAnd, whole, s.both("logical_and", lib.AtgLogicalAnd,
 		s.compareTo("ge", lib.AtgGe, c, 0), s.compareTo("lt", lib.AtgLt, c, float64(k.below))))
-	index := s.asNumber(s.where(number, c, s.zeros(codeFloat64, k.found.e.device)), codeInt64)
+	index := s.asNumber(s.where(number, c, s.zeros(codeFloat64, k.found.b.device)), codeInt64)
 	right := s.both("logical_and", lib.AtgLogicalAnd, number, s.gather(legal, index))
 	use := s.both("logical_and", lib.AtgLogicalAnd, some, right)
 

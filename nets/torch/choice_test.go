@@ -23,7 +23,7 @@ func TestWrongChoicesAreFoundAfterTheRun(t *testing.T) {
 	r := e.Record("policy", func() {
 		e.Loss(nets.PolicyGradient{}, value, grad, args[:4]...)
 		e.Loss(c.loss, value, grad, args...)
-		early = e.failure.pending()
+		early = e.back.Failed()
 	})
 	for name, wrong := range map[string]struct {
 		row    int

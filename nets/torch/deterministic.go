@@ -54,10 +54,10 @@ func determined(device int) error {
 
 // family names all that an operation's bits depend on. On the CPU the number of threads determines how work is split
 // and in which order sums are added, and libtorch has kernels for several instruction sets.
-func (e *engine) family() string {
-	if e.device != onCPU {
+func (b *backend) family() string {
+	if b.device != onCPU {
 		family := "torch-" + fittedRelease + "-cuda"
-		if e.deterministic {
+		if b.deterministic {
 			family += "-deterministic"
 		}
 		return family

@@ -33,26 +33,26 @@ var openCUDA = sync.OnceValue(func() error {
 })
 
 // openDevice gives the engine its own stream on its GPU, makes Set asynchronous, and opens CUDA graphs.
-func (e *engine) openDevice() error {
+func (b *backend) openDevice() error {
 	var stream C.int64_t
-	if message := C.sto_new_stream(&stream, C.int(e.device)); message != nil {
+	if message := C.sto_new_stream(&stream, C.int(b.device)); message != nil {
 		defer C.free(unsafe.Pointer(message))
-		return fmt.Errorf("nets/torch: a stream on cuda:%d: %s", e.device, C.GoString(message))
+		return fmt.Errorf("nets/torch: a stream on cuda:%d: %s", b.device, C.GoString(message))
 	}
-	e.stream, e.staged = int64(stream), true
+	b.stream, b.staged = int64(stream), true
 	var err error
-	if e.graphs, err = cudaGraphs(); err != nil {
-		e.notify("recorded updates run operation by operation: %v", err)
+	if b.graphs, err = cudaGraphs(); err != nil {
+		b.notify("recorded updates run operation by operation: %v", err)
 	}
 	return nil
 }
 
 // notify passes on the first notice only.
-func (e *engine) notify(format string, args ...any) {
-	e.told.Do(func() {
+func (b *backend) notify(format string, args ...any) {
+	b.told.Do(func() {
 		line := "nets/torch: " + fmt.Sprintf(format, args...)
-		if e.notice != nil {
-			e.notice(line)
+		if b.notice != nil {
+			b.notice(line)
 		} else {
 			fmt.Fprintln(os.Stderr, line)
 		}

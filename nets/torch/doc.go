@@ -24,5 +24,6 @@
 // memory that it allocates, and reads its inputs at fixed addresses. Set copies through pinned memory and does not
 // wait (upload.cc). On the CPU, and where an update cannot be captured, every run goes operation by operation.
 //
-// What is not here: finding libtorch and building against it (nets/libtorch), the table of engines (nets/engines).
+// What is not here: checks of operands and shapes, and what no device changes in an optimiser or a Work
+// (nets/internal/core), finding libtorch and building against it (nets/libtorch), the table of engines (nets/engines).
 package torch

@@ -6,7 +6,6 @@ package torch
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -14,8 +13,10 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // Options of an engine. The zero value computes in float32 on the CPU with libtorch's own number of threads.
@@ -39,12 +40,17 @@ type Options struct {
 	Notice func(string)
 }
 
-// engine implements [nets.Engine].
+// engine has the contract's methods alone of those that core implements.
 type engine struct {
-	failure failure
-	device  int
-	dtype   nets.DType
-	code    int // libtorch's number of dtype
+	nets.Engine
+	back *backend
+}
+
+// backend implements [core.Backend] and [core.Graphs].
+type backend struct {
+	*core.State
+	device int
+	code   int // libtorch's number of the engine's format
 
 	deterministic, debug bool
 
@@ -57,11 +63,9 @@ type engine struct {
 	updates []*recorded // the captured ones
 	passes  int64       // runs of recorded updates so far
 
-	ids    atomic.Int64
-	own    *scope                 // tensors that live until Close
-	tmp    *scope                 // tensors that live until the end of the operation
-	works  []interface{ close() } // of all nets
-	closed atomic.Bool
+	own   *scope                 // tensors that live until Close
+	tmp   *scope                 // tensors that live until the end of the operation
+	works []interface{ close() } // of all nets
 
 	scalars []lib.Cscalar // freed by Close
 
@@ -71,25 +75,26 @@ type engine struct {
 
 // New returns an engine. A missing device is an error, and so is a CUDA half of libtorch that cannot be loaded.
 func New(o Options) (nets.Engine, error) {
-	e := &engine{dtype: o.DType, deterministic: o.Deterministic}
+	b := &backend{State: core.Named("torch"), deterministic: o.Deterministic}
+	b.MaxValues = maxValues
 	switch o.DType {
 	case nets.Float32:
-		e.code = codeFloat32
+		b.code = codeFloat32
 	case nets.Float64:
-		e.code = codeFloat64
+		b.code = codeFloat64
 	default:
 		return nil, fmt.Errorf("nets/torch: number format is %v, want %v or %v", o.DType, nets.Float32, nets.Float64)
 	}
 	var err error
-	if e.device, err = parseDevice(o.Device); err != nil {
+	if b.device, err = parseDevice(o.Device); err != nil {
 		return nil, err
 	}
 	if o.Deterministic { // before the first use of CUDA
-		if err = determined(e.device); err != nil {
+		if err = determined(b.device); err != nil {
 			return nil, err
 		}
 	}
-	if err = available(e.device); err != nil {
+	if err = available(b.device); err != nil {
 		return nil, err
 	}
 	if o.Threads != 0 {
@@ -101,95 +106,91 @@ func New(o Options) (nets.Engine, error) {
 	if err = callFirst(); err != nil {
 		return nil, fmt.Errorf("nets/torch: the first calls of MKL's vector functions: %w", err)
 	}
-	e.own, e.tmp = newScope(), newScope()
-	e.debug = o.Debug || os.Getenv("STOKER_DEBUG") == "1"
-	e.notice = o.Notice
-	if e.device != onCPU {
-		if err = e.openDevice(); err != nil {
-			return nil, errors.Join(err, e.Close())
+	b.own, b.tmp = newScope(), newScope()
+	b.debug = o.Debug || os.Getenv("STOKER_DEBUG") == "1"
+	b.notice = o.Notice
+	if b.device != onCPU {
+		if err = b.openDevice(); err != nil {
+			b.close()
+			return nil, err
 		}
 	}
-	return e, nil
+	return &engine{core.New[*tensor](b.State, o.DType, b, b), b}, nil
 }
+
+// Info implements [core.Backend].
+func (b *backend) Info() (threads int, kernels string) { return Threads(), b.family() }
 
 // Info implements [nets.Engine].
 func (e *engine) Info() nets.Info {
-	return nets.Info{
-		Name: "torch", Device: deviceName(e.device), DType: e.dtype.String(), Threads: Threads(),
-		Kernels: e.family(), Version: fittedRelease,
-	}
+	i := e.Engine.Info()
+	i.Device, i.Version = deviceName(e.back.device), fittedRelease
+	return i
 }
-
-// Err implements [nets.Engine].
-func (e *engine) Err() error { return e.failure.take() }
 
 // Close implements [nets.Engine]. It frees every tensor, network and Work of the engine, which may not be used any
 // more.
 func (e *engine) Close() error {
-	if e.closed.Swap(true) {
-		return nil
-	}
-	for _, r := range e.updates {
-		r.free()
-	}
-	for _, w := range e.works {
-		w.close()
-	}
-	for _, u := range e.uploads {
-		C.sto_free_upload(u)
-	}
-	for _, v := range e.scalars {
-		lib.AtsFree(v)
-	}
-	e.tmp.close()
-	e.own.close()
+	e.back.close()
 	return nil
 }
 
+func (b *backend) close() {
+	if !b.State.Close() {
+		return
+	}
+	for _, r := range b.updates {
+		r.free()
+	}
+	for _, w := range b.works {
+		w.close()
+	}
+	for _, u := range b.uploads {
+		C.sto_free_upload(u)
+	}
+	for _, v := range b.scalars {
+		lib.AtsFree(v)
+	}
+	b.tmp.close()
+	b.own.close()
+}
+
+// Gumbel implements [core.Backend]. It is not among the contract's methods.
+func (*backend) Gumbel([]float32, []uint32) {}
+
+// Parallel implements [core.Backend]. It is not among the contract's methods.
+func (*backend) Parallel(int, func(i, w int)) {}
+
 // number makes a libtorch scalar that lives until Close.
-func (e *engine) number(v float64) lib.Cscalar {
+func (b *backend) number(v float64) lib.Cscalar {
 	c := lib.AtsFloat(v)
-	e.scalars = append(e.scalars, c)
+	b.scalars = append(b.scalars, c)
 	return c
 }
 
-// fail stores the first failure. The format says what was wrong and what would be right.
-func (e *engine) fail(op, format string, args ...any) {
-	e.failure.report(fmt.Errorf("nets/torch: "+op+": "+format, args...))
-}
-
-// stopped says whether operations must do nothing: after a failure until Err is called, and after Close.
-func (e *engine) stopped(op string) bool {
-	if e.closed.Load() {
-		e.fail(op, "the engine is closed")
-		return true
-	}
-	return e.failure.pending()
-}
-
 // within runs f on one thread, with or without building a graph, and reports what failed in the scope.
-func (e *engine) within(op string, s *scope, graph bool, f func()) {
+func (b *backend) within(op string, s *scope, graph bool, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	enter(graph)
-	if e.device != onCPU && !s.check("stream", C.sto_use_stream(C.int64_t(e.stream), C.int(e.device))) {
-		e.settle(op, s)
+	if b.device != onCPU && !s.check("stream", C.sto_use_stream(C.int64_t(b.stream), C.int(b.device))) {
+		b.settle(op, s)
 		return
 	}
 	f()
-	e.settle(op, s)
+	b.settle(op, s)
 }
 
 // settle reports a scope's failure as the engine's.
-func (e *engine) settle(op string, s *scope) {
+func (b *backend) settle(op string, s *scope) {
 	if s.err != nil {
-		e.fail(op, "%w", s.err)
+		b.Fail(op, "%w", s.err)
 		s.err = nil
 	}
 }
 
 // briefly runs an operation and frees its intermediate results.
-func (e *engine) briefly(op string, f func(s *scope)) {
-	e.within(op, e.tmp, false, func() { f(e.tmp) })
-	e.tmp.clear()
+func (b *backend) briefly(op string, f func(s *scope)) {
+	b.within(op, b.tmp, false, func() { f(b.tmp) })
+	b.tmp.clear()
 }

@@ -69,7 +69,7 @@ func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 	e, other := newEngine(t, nets.Float32), newEngine(t, nets.Float32)
 	x, y := e.NewTensor(2, 3), e.NewTensor(3, 2)
 	n := must.Get(e.NewNet(architectures()["one agent"]))(t)
-	w := n.NewWork(4)
+	w, own := n.NewWork(4), n.NewWork(4)
 	s, a := e.NewTensor(1, 4, 3), e.NewTensor(1, 4, 2)
 	for says, f := range map[string]func(){
 		"Set: 5 values for a tensor of shape [2 3], want 6": func() { x.Set(make([]float32, 5)) },
@@ -81,10 +81,12 @@ func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 		"NewTensor: shape is [-1 2]":                            func() { e.NewTensor(-1, 2) },
 		"NewTensor: shape is [1000000 1000000 1000000]":         func() { e.NewTensor(1e6, 1e6, 1e6) },
 		"NewWork: batch of mlp":                                 func() { n.NewWork(0) },
-		"too large for 1 agents":                                func() { n.NewWork(math.MaxInt32) },
+		"is 2147483647, want 1 to 715827882":                    func() { n.NewWork(math.MaxInt32) },
+		"at most 8 dimensions":                                  func() { e.NewTensor(1, 1, 1, 1, 1, 1, 1, 1, 1) },
+		"is the Work's own output":                              func() { n.Forward(own, s, n.Forward(own, s, a)) },
 		"Forward: 1 inputs for mlp":                             func() { n.Forward(w, s) },
 		"Forward: input 1 (a) of mlp":                           func() { n.Forward(w, s, s) },
-		"Forward: a is a <nil>":                                 func() { n.Forward(w, s, nil) },
+		"Forward: input 1 (a) of mlp 3 is a <nil>":              func() { n.Forward(w, s, nil) },
 		"Forward: the Work is not one of mlp":                   func() { n.Forward(nil, s, a) },
 		"in a Work without a Forward before":                    func() { n.Backward(n.NewWork(4), a, nets.Params) },
 		"by 0, want Params, Inputs or Both":                     func() { n.Forward(w, s, a); n.Backward(w, a, 0) },
@@ -121,7 +123,8 @@ func (unknownArch) Validate() error { return nil }
 
 func TestAClosedEngineSaysSo(t *testing.T) {
 	e := newEngine(t, nets.Float32)
-	x := e.NewTensor(2)
+	x, g := e.NewTensor(2), newGraphSubject(t, e, "kinds", 1)
+	g.Forward()
 	must.Do(t, errors.Join(e.Close(), e.Close()))
 	x.Set(make([]float32, 2))
 	wants(t, e.Err(), "Set: the engine is closed")
@@ -130,6 +133,12 @@ func TestAClosedEngineSaysSo(t *testing.T) {
 	if _, err := e.NewNet(architectures()["one agent"]); err == nil {
 		t.Error("built a net")
 	}
+	g.Work.Embedding(0).Get(make([]float32, nets.Size(g.Work.Embedding(0))))
+	wants(t, e.Err(), "Get: the engine is closed")
+	g.Net.Head(g.Work, 0, nil, nil)
+	wants(t, e.Err(), "Head: the engine is closed")
+	e.Copy(g.Work.Pooled(), x)
+	wants(t, e.Err(), "Copy: the engine is closed")
 }
 
 func TestLibtorchsErrorsNameOperationAndShapes(t *testing.T) {
@@ -225,6 +234,7 @@ type toyUpdate struct {
 	adamA, adamQ             nets.Optimizer
 	s, a, r, discount, y, dq nets.Tensor
 	criticLoss, actorLoss    nets.Tensor
+	q                        nets.Tensor // the critic's last output
 }
 
 func newToy(t testing.TB, e nets.Engine, agents, batch int) *toyUpdate {
@@ -281,7 +291,8 @@ func (u *toyUpdate) run() {
 	u.critic.ZeroGrads()
 	u.critic.Backward(u.wq, u.dq, nets.Params)
 	u.adamQ.Step()
-	e.Loss(nets.Ascent{}, u.actorLoss, u.dq, u.critic.Forward(u.wq, u.s, u.actor.Forward(u.wa, u.s)))
+	u.q = u.critic.Forward(u.wq, u.s, u.actor.Forward(u.wa, u.s))
+	e.Loss(nets.Ascent{}, u.actorLoss, u.dq, u.q)
 	u.critic.Backward(u.wq, u.dq, nets.Inputs)
 	u.actor.ZeroGrads()
 	u.actor.Backward(u.wa, u.wq.GradIn(1), nets.Params)

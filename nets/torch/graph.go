@@ -21,9 +21,9 @@ import (
 // and memory comes from the graph's own pool, which lives as long as the graph. Memory freed there is reused by the
 // graph only.
 type grapher struct {
-	begin  func(e *engine) (unsafe.Pointer, error)
-	end    func(e *engine, graph unsafe.Pointer) error
-	replay func(e *engine, r *recorded) error
+	begin  func(b *backend) (unsafe.Pointer, error)
+	end    func(b *backend, graph unsafe.Pointer) error
+	replay func(b *backend, r *recorded) error
 	free   func(graph unsafe.Pointer)
 }
 
@@ -51,16 +51,16 @@ var cudaGraphs = sync.OnceValues(func() (*grapher, error) {
 			"it in its own folder", err)
 	}
 	return &grapher{
-		begin: func(e *engine) (graph unsafe.Pointer, err error) {
-			e.onStream(func() { err = asError(C.sto_graph_begin(&graph)) })
+		begin: func(b *backend) (graph unsafe.Pointer, err error) {
+			b.onStream(func() { err = asError(C.sto_graph_begin(&graph)) })
 			return graph, err
 		},
-		end: func(e *engine, graph unsafe.Pointer) (err error) {
-			e.onStream(func() { err = asError(C.sto_graph_end(graph)) })
+		end: func(b *backend, graph unsafe.Pointer) (err error) {
+			b.onStream(func() { err = asError(C.sto_graph_end(graph)) })
 			return err
 		},
-		replay: func(e *engine, r *recorded) (err error) {
-			e.onStream(func() { err = asError(C.sto_graph_replay(r.graph)) })
+		replay: func(b *backend, r *recorded) (err error) {
+			b.onStream(func() { err = asError(C.sto_graph_replay(r.graph)) })
 			return err
 		},
 		free: func(graph unsafe.Pointer) {
@@ -86,7 +86,7 @@ func asError(message *C.char) error {
 }
 
 // onStream runs f on the engine's stream.
-func (e *engine) onStream(f func()) { e.within("Run", e.tmp, false, f) }
+func (b *backend) onStream(f func()) { b.within("Run", b.tmp, false, f) }
 
 // bump increments libtorch's version of a tensor that changed outside its view.
 func (t *tensor) bump() {

@@ -83,7 +83,7 @@ func TestAGraphUpdateLeavesNoTensorBehind(t *testing.T) {
 		if n := count(3); n != baseline {
 			t.Errorf("%d tensors after a failed update, %d before", n, baseline)
 		}
-		w := x.Work.(*graphWork)
+		w := e.back.works[0].(*graphWork)
 		if w.forget(); len(w.s.held) != 0 {
 			t.Errorf("%d tensors of a pass are left", len(w.s.held))
 		}

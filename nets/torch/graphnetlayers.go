@@ -5,8 +5,9 @@ package torch
 import (
 	"unsafe"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/nets"
 )
 
 // linear is x·weight + bias.
@@ -29,24 +30,24 @@ type nodeWeights struct{ own, bias, gain, offset handle }
 type graphHead struct{ hidden, out linear }
 
 // bind looks up the parameters by name.
-func (n *graphNet) bind() {
-	for _, k := range n.g.Nodes {
+func (n *graphNet) bind(g nets.Graph) {
+	for _, k := range g.Nodes {
 		n.inputs = append(n.inputs, linear{n.leaf("in.%s.weight", k.Name), n.leaf("in.%s.bias", k.Name)})
 	}
-	for l := range n.g.Layers {
+	for l := range g.Layers {
 		var layer graphLayer
-		for _, k := range n.g.Edges {
+		for _, k := range g.Edges {
 			leaf := func(of string) handle { return n.leaf("layer%d.%s.%s", l, k.Name, of) }
 			layer.edges = append(layer.edges, edgeWeights{leaf("weight"), leaf("source"), leaf("target"),
 				leaf("features")})
 		}
-		for _, k := range n.g.Nodes {
+		for _, k := range g.Nodes {
 			leaf := func(of string) handle { return n.leaf("layer%d.%s.%s", l, k.Name, of) }
 			layer.nodes = append(layer.nodes, nodeWeights{leaf("own"), leaf("bias"), leaf("gain"), leaf("offset")})
 		}
 		n.layers = append(n.layers, layer)
 	}
-	for _, h := range n.g.Heads {
+	for _, h := range g.Heads {
 		leaf := func(of string) handle { return n.leaf("head.%s.%s", h.Name, of) }
 		n.heads = append(n.heads, graphHead{linear{leaf("0.weight"), leaf("0.bias")},
 			linear{leaf("1.weight"), leaf("1.bias")}})
@@ -73,7 +74,7 @@ func (w *graphWork) embed() {
 
 // layer is x ← ReLU(norm(x + y)) of all kinds of nodes.
 func (w *graphWork) layer(l int, x []handle) []handle {
-	s, g, weights := w.s, w.net.g, &w.net.layers[l]
+	s, g, weights := w.s, w.Arch, &w.net.layers[l]
 	y := make([]handle, len(x))
 	for k, e := range g.Edges {
 		if w.edges[k].n > 0 {
@@ -130,39 +131,39 @@ func (s *scope) messages(e *edgesOnDevice, p *edgeWeights, from, to handle) hand
 
 // score runs a head: [1, rows, out]. Inputs that belong to a whole graph pass its first layer once per graph.
 func (w *graphWork) score(head int) handle {
-	s, n, run := w.s, w.net, &w.heads[head]
-	spec, p := n.g.Heads[head], n.heads[head]
-	graphs := w.batch.Graphs()
+	s, n, run := w.s, w.net, &w.Heads[head]
+	spec, p := w.Arch.Heads[head], n.heads[head]
+	graphs := w.Batch.Graphs()
 	seen := []handle{w.pooled}
-	for i, rows := range run.given {
+	for i, rows := range run.Given {
 		seen = append(seen, w.chosen(spec.Given[i], rows))
 	}
 	if spec.Extra > 0 {
-		extra := s.ship(n.e, unsafe.Pointer(unsafe.SliceData(run.extra)), len(run.extra), codeFloat32, n.e.code)
+		extra := s.ship(n.b, unsafe.Pointer(unsafe.SliceData(run.Extra)), len(run.Extra), codeFloat32, n.b.code)
 		seen = append(seen, s.reshape(extra, graphs, spec.Extra))
 	}
 	own := 0
 	if spec.Per != nets.WholeGraph {
-		own = n.g.Hidden
+		own = w.Arch.Hidden
 	}
-	whole := s.affine(s.cat(seen...), linear{s.narrow(p.hidden.weight, 0, own, n.g.HeadWidth(head)-own), p.hidden.bias})
+	whole := s.affine(s.cat(seen...), linear{s.narrow(p.hidden.weight, 0, own, w.Arch.HeadWidth(head)-own), p.hidden.bias})
 	if spec.Per != nets.WholeGraph {
 		nodes := &w.nodes[spec.Per]
 		whole = s.addmm(s.rows(whole, nodes.graphOf, nil, nodes.starts), w.x[spec.Per],
 			s.narrow(p.hidden.weight, 0, 0, own))
 	}
 	y := s.affine(s.apply("relu", lib.AtgRelu, whole), p.out)
-	return s.reshape(y, 1, run.rows, spec.Out)
+	return s.reshape(y, 1, run.Rows, spec.Out)
 }
 
 // chosen is the x of one node of a kind for each graph, zeros for −1.
 func (w *graphWork) chosen(kind int, rows []int32) handle {
-	s, e := w.s, w.net.e
+	s, b := w.s, w.net.b
 	if w.nodes[kind].rows == 0 {
-		return s.zeros(e.code, e.device, len(rows), w.net.g.Hidden)
+		return s.zeros(b.code, b.device, len(rows), w.Arch.Hidden)
 	}
-	index := s.ship(e, unsafe.Pointer(unsafe.SliceData(rows)), len(rows), codeInt32, codeInt32)
+	index := s.ship(b, unsafe.Pointer(unsafe.SliceData(rows)), len(rows), codeInt32, codeInt32)
 	is := s.reshape(s.compare("ge", lib.AtgGe, index, numbers().zero), len(rows), 1)
 	x := s.indexSelect(w.x[kind], s.apply("relu", lib.AtgRelu, index))
-	return s.where(is, x, s.filled(e, 0))
+	return s.where(is, x, s.filled(b, 0))
 }

@@ -48,7 +48,7 @@ func packed[E any](all *[]E, x []E) part {
 
 // upload copies a batch to the device.
 func (w *graphWork) upload(b *nets.GraphBatch) {
-	s, g := w.s, w.net.g
+	s, g := w.s, w.Arch
 	w.ints, w.floats = w.ints[:0], w.floats[:0]
 	type nodeParts struct{ features, starts, graphOf, counts part }
 	type edgeParts struct{ from, to, in, order, outStarts, features part }
@@ -71,8 +71,8 @@ func (w *graphWork) upload(b *nets.GraphBatch) {
 		at.order, at.outStarts = packed(&w.ints, e.Out), packed(&w.ints, e.OutStarts)
 		at.features = packed(&w.floats, e.Features)
 	}
-	ints := s.ship(w.net.e, unsafe.Pointer(unsafe.SliceData(w.ints)), len(w.ints), codeInt32, codeInt32)
-	floats := s.ship(w.net.e, unsafe.Pointer(unsafe.SliceData(w.floats)), len(w.floats), codeFloat32, w.net.e.code)
+	ints := s.ship(w.net.b, unsafe.Pointer(unsafe.SliceData(w.ints)), len(w.ints), codeInt32, codeInt32)
+	floats := s.ship(w.net.b, unsafe.Pointer(unsafe.SliceData(w.floats)), len(w.floats), codeFloat32, w.net.b.code)
 	w.nodes, w.edges = make([]nodesOnDevice, len(b.Nodes)), make([]edgesOnDevice, len(b.Edges))
 	for k, at := range nodeAt {
 		rows := b.Nodes[k].Rows()
@@ -96,14 +96,14 @@ func (w *graphWork) upload(b *nets.GraphBatch) {
 		}
 		w.edges[k] = e
 	}
-	if w.drop != nil && g.Dropout > 0 {
+	if w.Drop != nil {
 		w.mask()
 	}
 }
 
 // mask copies the dropout masks to the device.
 func (w *graphWork) mask() {
-	g := w.net.g
+	g := w.Arch
 	w.masks = make([]handle, g.Layers*len(g.Nodes))
 	for l := range g.Layers {
 		for k := range g.Nodes {
@@ -112,17 +112,17 @@ func (w *graphWork) mask() {
 				continue
 			}
 			w.floats = append(w.floats[:0], make([]float32, n)...)
-			nets.DropoutMask(w.floats, *w.drop, l, k, g.Dropout)
-			m := w.s.ship(w.net.e, unsafe.Pointer(unsafe.SliceData(w.floats)), n, codeFloat32, w.net.e.code)
+			w.Mask(w.floats, l, k)
+			m := w.s.ship(w.net.b, unsafe.Pointer(unsafe.SliceData(w.floats)), n, codeFloat32, w.net.b.code)
 			w.masks[l*len(g.Nodes)+k] = w.s.reshape(m, w.nodes[k].rows, g.Hidden)
 		}
 	}
 }
 
 // ship makes a tensor on the engine's device from n numbers on the host.
-func (s *scope) ship(e *engine, src unsafe.Pointer, n, from, to int) handle {
+func (s *scope) ship(b *backend, src unsafe.Pointer, n, from, to int) handle {
 	return s.shim("copy to the device", func(out *unsafe.Pointer) *C.char {
-		return C.sto_ship(out, (*C.char)(src), C.int64_t(n), C.int(from), C.int(to), C.int(e.device))
+		return C.sto_ship(out, (*C.char)(src), C.int64_t(n), C.int(from), C.int(to), C.int(b.device))
 	})
 }
 

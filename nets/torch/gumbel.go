@@ -3,8 +3,9 @@
 package torch
 
 import (
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/nets"
 )
 
 // gumbel is [nets.GumbelSoftmax]: a softmax of each segment of (logits + noise)/temperature. With hard the values are
@@ -16,7 +17,7 @@ type gumbel struct {
 }
 
 func (n *net) newGumbel(g nets.GumbelSoftmax) *gumbel {
-	return &gumbel{segments: g.Segments, inverse: n.e.number(1 / g.Temperature), hard: g.Hard}
+	return &gumbel{segments: g.Segments, inverse: n.b.number(1 / g.Temperature), hard: g.Hard}
 }
 
 // build implements graph.

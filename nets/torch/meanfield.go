@@ -5,8 +5,9 @@ package torch
 import (
 	"slices"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/nets"
 )
 
 // meanField is [nets.MeanField]: layers over an agent's own features and a mixture of its neighbours' features. The
@@ -30,29 +31,19 @@ type meanField struct {
 	alone    handle // [agents, 1, 1]: 0 for agents without neighbours, else 1; nil where all have some
 }
 
-func (n *net) newMeanField(m nets.MeanField) (*meanField, error) {
+func (n *net) newMeanField(m nets.MeanField) *meanField {
 	f := &meanField{m: m, layers: n.newMLP(m.MLP), own: m.OwnWidth(),
-		apart: m.Others && (m.Mix == nets.Joint || listsItself(m.Neighbours))}
+		apart: m.Others && (m.Mix == nets.Joint || m.SeesSelf())}
 	if m.Mix == nets.Attention {
 		f.query, f.key = n.leaf("query.weight"), n.leaf("key.weight")
-		f.scale, f.offset = n.e.number(attentionScale(m)), n.e.number(nets.SquaredOffset)
+		f.scale, f.offset = n.b.number(attentionScale(m)), n.b.number(nets.SquaredOffset)
 	}
-	f.constants(n.e)
-	return f, n.e.failure.take()
-}
-
-// listsItself says whether some agent is its own neighbour.
-func listsItself(neighbours [][]int) bool {
-	for i, list := range neighbours {
-		if slices.Contains(list, i) {
-			return true
-		}
-	}
-	return false
+	f.constants(n.b)
+	return f
 }
 
 // constants makes the matrices of neighbours.
-func (f *meanField) constants(e *engine) {
+func (f *meanField) constants(b *backend) {
 	n := f.m.Agents
 	adjacent, others, self := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
 	barred, alone, same := make([]float64, n*n), make([]float64, n), make([]float64, n*n)
@@ -61,7 +52,7 @@ func (f *meanField) constants(e *engine) {
 		same[i*n+i] = 1
 	}
 	if f.m.Mix == nets.Joint {
-		f.same = e.truth(same, 1, n, n)
+		f.same = b.truth(same, 1, n, n)
 		return
 	}
 	for i, list := range f.m.Neighbours {
@@ -88,11 +79,11 @@ func (f *meanField) constants(e *engine) {
 			lonely = true
 		}
 	}
-	f.adjacent, f.others = e.constant(adjacent, n, n), e.constant(others, n, n)
-	f.self, f.barred = e.constant(self, n, n), e.constant(barred, 1, n, n)
-	f.same = e.truth(same, 1, n, n)
+	f.adjacent, f.others = b.constant(adjacent, n, n), b.constant(others, n, n)
+	f.self, f.barred = b.constant(self, n, n), b.constant(barred, 1, n, n)
+	f.same = b.truth(same, 1, n, n)
 	if lonely {
-		f.alone = e.constant(alone, n, 1, 1)
+		f.alone = b.constant(alone, n, 1, 1)
 	}
 }
 

@@ -3,12 +3,10 @@
 package torch
 
 import (
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
-)
 
-// layerNormEpsilon is the ε of package nets' LayerNorm.
-const layerNormEpsilon = 1e-5
+	"github.com/stoker-rl/stoker/nets"
+)
 
 // mlp is the stack of layers of [nets.MLP]: y = norm(f(xW + b)), all agents in one batched product.
 type mlp struct {
@@ -24,7 +22,7 @@ type layer struct {
 }
 
 func (n *net) newMLP(m nets.MLP) *mlp {
-	out := &mlp{agents: m.Agents, groups: n.groups}
+	out := &mlp{agents: m.Agents, groups: n.Groups}
 	for i, width := range append(m.Hidden[:len(m.Hidden):len(m.Hidden)], m.Out) {
 		l := layer{width: width, activation: m.Activation}
 		l.weight, l.bias = n.leaf("layer%d.weight", i), n.leaf("layer%d.bias", i)
@@ -85,5 +83,5 @@ func (s *scope) activate(name string, x handle) handle {
 
 // normalise brings the last dimension to mean 0 and variance 1; gain and offset, which differ by group, come after.
 func (s *scope) normalise(x handle, width int) handle {
-	return s.call("layer_norm", func(out *handle) { lib.AtgLayerNorm(out, x, s.ints(width), 1, nil, nil, layerNormEpsilon, 0) }, x)
+	return s.call("layer_norm", func(out *handle) { lib.AtgLayerNorm(out, x, s.ints(width), 1, nil, nil, nets.LayerNormEpsilon, 0) }, x)
 }

@@ -10,15 +10,13 @@ import (
 	"unsafe"
 
 	"github.com/stoker-rl/stoker/nets"
-	lib "github.com/sugarme/gotch/libtch"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
-// net implements [nets.Net].
+// net implements [core.Network].
 type net struct {
 	*parameters
-	ports       []nets.Port
-	agents, out int
-	graph       graph
+	graph graph
 }
 
 // graph builds one kind of network from the input leaves. Backward passes start from root. values is the output: root
@@ -27,21 +25,18 @@ type graph interface {
 	build(s *scope, in []handle, batch int) (root, values handle)
 }
 
-// NewNet implements [nets.Engine].
-func (e *engine) NewNet(a nets.Arch) (nets.Net, error) {
-	if a == nil {
-		return nil, fmt.Errorf("nets/torch: NewNet: no architecture")
-	}
-	p, err := e.newParameters("NewNet", a, true)
+// NewNet implements [core.Backend].
+func (b *backend) NewNet(v *core.Vectors[*tensor]) (core.Network[*tensor], error) {
+	p, err := b.newParameters(v, true)
 	if err != nil {
 		return nil, err
 	}
-	n := &net{parameters: p, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width}
-	switch a := a.(type) {
+	n := &net{parameters: p}
+	switch a := v.Arch.(type) {
 	case nets.MLP:
 		n.graph = n.newMLP(a)
 	case nets.MeanField:
-		n.graph, err = n.newMeanField(a)
+		n.graph = n.newMeanField(a)
 	case nets.GumbelSoftmax:
 		n.graph = n.newGumbel(a)
 	case nets.SquashedGaussian:
@@ -49,25 +44,17 @@ func (e *engine) NewNet(a nets.Arch) (nets.Net, error) {
 	case nets.SoftValue:
 		n.graph = softValue{}
 	default:
-		err = fmt.Errorf("nets/torch: NewNet: kind %q is not built by this engine", a.Kind())
+		return nil, fmt.Errorf("nets/torch: NewNet: kind %q is not built by this engine", a.Kind())
 	}
-	if err == nil {
-		err = e.failure.take()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
+	return n, b.Err()
 }
 
-// work implements [nets.Work].
+// work implements [core.Pass].
 type work struct {
 	net   *net
 	batch int
-
-	in     []*tensor
-	out    *tensor // its handle is the trace's values
-	gradIn []*tensor
+	in    []*tensor
+	out   *tensor // its handle is the trace's values
 	// backward says that Backward was called: from then on Forward builds a gradient graph. A Work without backward
 	// passes (acting, target networks) builds none; the first Backward repeats the forward pass with a graph.
 	backward bool
@@ -96,100 +83,44 @@ func (w *work) swap(next trace) trace {
 	return was
 }
 
-// NewWork implements [nets.Net]. A wrong batch is reported by Err.
-func (n *net) NewWork(batch int) nets.Work {
-	if batch < 1 {
-		n.e.fail("NewWork", "batch of %v is %d, want at least 1", n, batch)
-		batch = 0
+// NewPass implements [core.Network].
+func (n *net) NewPass(batch int, out *tensor) core.Pass[*tensor] {
+	w := &work{net: n, batch: batch, out: out, trace: trace{s: newScope()}}
+	if out.of = w; out.h != nil { // the memory of out, made last, is not needed: Forward lends its own
+		n.b.own.release(len(n.b.own.held) - 1)
+		out.h = nil
 	}
-	w := &work{net: n, batch: batch, in: make([]*tensor, len(n.ports)), trace: trace{s: newScope()}}
-	w.out = &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{n.agents, batch, n.out}, n: n.agents * batch * n.out,
-		of: w}
-	if float64(n.agents)*float64(batch)*float64(n.widest()) > maxValues {
-		n.e.fail("NewWork", "batch of %v is %d, too large for %d agents and %d features", n, batch, n.agents,
-			n.widest())
-		w.batch = 0
-	}
-	n.e.works = append(n.e.works, w)
+	n.b.works = append(n.b.works, w)
 	return w
 }
 
-// widest is the largest number of features of an agent at either end of the net.
-func (n *net) widest() int {
-	w := n.out
-	for _, p := range n.ports {
-		w = max(w, p.Width)
+// PerSample is the most values that either end of the net has for a sample. What lies between is libtorch's affair.
+func (n *net) PerSample() int {
+	widest := n.Arch.Output().Width
+	for _, p := range n.Arch.Inputs() {
+		widest = max(widest, p.Width)
 	}
-	return w
+	return n.Agents * widest
 }
 
-// Batch implements [nets.Work].
-func (w *work) Batch() int { return w.batch }
+// Ready implements [core.Pass].
+func (w *work) Ready() bool { return w.ran }
 
-// GradIn implements [nets.Work]. A port that isn't there is reported by Err.
-func (w *work) GradIn(i int) nets.Tensor {
-	if i < 0 || i >= len(w.net.ports) {
-		w.net.e.fail("GradIn", "input %d of %v, want one of %d", i, w.net, len(w.net.ports))
-		return w.net.e.newTensor("GradIn", 0)
-	}
-	return w.gradients()[i]
-}
+// Want implements [core.Pass]: all gradients are computed.
+func (*work) Want(int) bool { return true }
 
-// gradients allocates the inputs' gradients on first use: acting needs none.
-func (w *work) gradients() []*tensor {
-	for i := len(w.gradIn); i < len(w.net.ports); i++ {
-		w.gradIn = append(w.gradIn, w.net.e.newTensor("GradIn", w.net.agents, w.batch, w.net.ports[i].Width))
-	}
-	return w.gradIn
-}
-
-// mine returns a Work of this net, or nil after a failure.
-func (n *net) mine(op string, w nets.Work) *work {
-	if n.e.stopped(op) {
-		return nil
-	}
-	x, ok := w.(*work)
-	if !ok || x == nil || x.net != n || x.batch == 0 {
-		n.e.fail(op, "the Work is not one of %v", n)
-		return nil
-	}
-	return x
-}
-
-// Forward implements [nets.Net].
-func (n *net) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
-	w := n.mine("Forward", nw)
-	if w == nil {
-		return n.nothing(nw)
-	}
+// Forward implements [core.Pass].
+func (w *work) Forward(in []*tensor) {
 	w.forget()
-	n.e.recording.Load().forwarded(w)
-	if len(in) != len(n.ports) {
-		n.e.fail("Forward", "%d inputs for %v, want %d: %v", len(in), n, len(n.ports), n.ports)
-		return w.out
-	}
+	w.net.b.recording.Load().forwarded(w)
+	w.in = append(w.in[:0], in...)
 	for i, t := range in {
-		x := n.e.take("Forward", n.ports[i].Name, t)
-		if x == nil {
-			return w.out
+		if t == w.out {
+			w.net.b.Fail("Forward", "input %d of %v is the Work's own output, want another tensor", i, w.net)
+			return
 		}
-		if s := x.shape; len(s) != 3 || s[0] != n.agents || s[1] != w.batch || s[2] != n.ports[i].Width {
-			n.e.fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, s,
-				n.agents, w.batch, n.ports[i].Width)
-			return w.out
-		}
-		w.in[i] = x
 	}
 	w.run("Forward", w.backward)
-	return w.out
-}
-
-// nothing is what Forward returns after a failure: the Work's output if there is one.
-func (n *net) nothing(w nets.Work) nets.Tensor {
-	if x, ok := w.(*work); ok && x != nil {
-		return x.out
-	}
-	return &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{0}}
 }
 
 // forget frees the tensors of the last Forward, unless they belong to a captured update.
@@ -212,7 +143,7 @@ func (w *work) close() {
 // run computes the forward pass, with or without a gradient graph. The inputs' leaves share the inputs' memory.
 func (w *work) run(op string, graphed bool) {
 	n := w.net
-	n.e.within(op, w.s, graphed, func() {
+	n.b.within(op, w.s, graphed, func() {
 		w.leaves = w.leaves[:0]
 		for _, t := range w.in {
 			if graphed {
@@ -226,7 +157,7 @@ func (w *work) run(op string, graphed bool) {
 		w.values = w.s.detach(w.s.contiguous(values))
 		w.out.h = w.values
 		if w.s.err == nil {
-			w.version = lib.Atg_Version(n.params.h)
+			w.version = n.version()
 			w.ran, w.graphed = true, graphed
 		} else {
 			w.values, w.out.h = nil, nil
@@ -234,30 +165,14 @@ func (w *work) run(op string, graphed bool) {
 	})
 }
 
-// Backward implements [nets.Net].
-func (n *net) Backward(nw nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
+// Backward implements [core.Pass].
+func (w *work) Backward(gradOut *tensor, gradIn []*tensor, params bool) {
 	const op = "Backward"
-	w := n.mine(op, nw)
-	if w == nil {
-		return
-	}
-	if !w.ran {
-		n.e.fail("Backward", "%v in a Work without a Forward before", n)
-		return
-	}
-	if wrt == 0 || wrt&^nets.Both != 0 {
-		n.e.fail("Backward", "%v by %d, want Params, Inputs or Both", n, wrt)
-		return
-	}
-	g := n.e.alike("Backward", "gradient by the output", gradOut, w.out)
-	if g == nil {
-		return
-	}
-	n.e.recording.Load().reads(op, w)
+	n := w.net
+	n.b.recording.Load().reads(op, w)
 	w.backward = true
 	if !w.graphed {
-		if v := lib.Atg_Version(n.params.h); v != w.version {
-			n.e.fail("Backward", "the parameters of %v changed since the Forward", n)
+		if n.changed(op, w.version) {
 			return
 		}
 		if w.again(); !w.graphed {
@@ -265,16 +180,16 @@ func (n *net) Backward(nw nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
 		}
 	}
 	var weights, sums, inputs, targets []unsafe.Pointer
-	if wrt&nets.Params != 0 {
+	if params {
 		weights, sums = n.weights, n.sums
 	}
-	if wrt&nets.Inputs != 0 {
-		inputs, targets = w.pointers()
+	for i, t := range gradIn {
+		inputs, targets = append(inputs, unsafe.Pointer(w.leaves[i])), append(targets, unsafe.Pointer(t.h))
 	}
-	n.e.within("Backward", w.s, false, func() {
-		w.s.check("backward", C.sto_backward(unsafe.Pointer(w.root), unsafe.Pointer(g.h),
+	n.b.within(op, w.s, false, func() {
+		w.s.check("backward", C.sto_backward(unsafe.Pointer(w.root), unsafe.Pointer(gradOut.h),
 			unsafe.SliceData(weights), unsafe.SliceData(sums), C.size_t(len(weights)),
-			unsafe.SliceData(inputs), unsafe.SliceData(targets), C.size_t(len(inputs))), w.root, g.h)
+			unsafe.SliceData(inputs), unsafe.SliceData(targets), C.size_t(len(inputs))), w.root, gradOut.h)
 	})
 }
 
@@ -285,13 +200,4 @@ func (w *work) again() {
 	if w.out.h != nil {
 		w.values, w.out.h = out, out
 	}
-}
-
-// pointers lists the inputs' leaves and the tensors for their gradients.
-func (w *work) pointers() (inputs, targets []unsafe.Pointer) {
-	for i, t := range w.gradients() {
-		inputs = append(inputs, unsafe.Pointer(w.leaves[i]))
-		targets = append(targets, unsafe.Pointer(t.h))
-	}
-	return inputs, targets
 }

@@ -9,48 +9,41 @@ import (
 	"fmt"
 	"unsafe"
 
+	lib "github.com/sugarme/gotch/libtch"
+
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
-// parameters implements [nets.Weights]: one flat vector for each group, its gradients, and both by name.
+// parameters implements [core.Learner]: the parameters of a network by name, and their gradients.
 type parameters struct {
-	e             *engine
-	arch          nets.Arch
-	groups, size  int
-	params, grads *tensor
-	// leaves are the parameters by name: views of params.
+	*core.Vectors[*tensor]
+	b *backend
+	// leaves are the parameters by name: views of Params.
 	leaves map[string]handle
-	// weights lists them for C, and sums the same views of grads.
+	// weights lists them for C, and sums the same views of Grads.
 	weights, sums []unsafe.Pointer
 }
 
-// newParameters makes an architecture's parameters. Stacked, a leaf is [groups, in, out] for weights and [groups, 1,
-// out] for the rest, so that both broadcast with [groups, rows, features]; else it has the parameter's own shape, and
-// there is one group.
-func (e *engine) newParameters(op string, a nets.Arch, stacked bool) (*parameters, error) {
-	if err := a.Validate(); err != nil {
-		return nil, err
+// newParameters makes the views of an architecture's parameters. Stacked, a leaf is [groups, in, out] for weights and
+// [groups, 1, out] for the rest, so that both broadcast with [groups, rows, features]; else it has the parameter's own
+// shape, and there is one group.
+func (b *backend) newParameters(v *core.Vectors[*tensor], stacked bool) (*parameters, error) {
+	p := &parameters{Vectors: v, b: b, leaves: map[string]handle{}}
+	if b.Failed() { // there may be no memory to view
+		return nil, b.Err()
 	}
-	if e.closed.Load() {
-		return nil, fmt.Errorf("nets/torch: %s: the engine is closed", op)
-	}
-	slots, size := nets.Layout(a)
-	p := &parameters{e: e, arch: a, groups: a.Groups(), size: size, leaves: map[string]handle{}}
-	if _, ok := count([]int{p.groups, size}); !ok {
-		return nil, fmt.Errorf("nets/torch: %s: %s has %d parameters for each of %d groups, want at most %d in all",
-			op, a.Kind(), size, p.groups, maxValues)
-	}
-	p.params, p.grads = e.newTensor(op, p.groups, size), e.newTensor(op, p.groups, size)
-	e.within(op, e.own, false, func() {
+	slots, _ := nets.Layout(v.Arch)
+	b.within("NewNet", b.own, false, func() {
 		for _, slot := range slots {
 			dims, strides := p.shape(slot, stacked)
-			h := e.own.view(p.params.h, dims, strides, slot.Offset)
+			h := b.own.view(v.Params.h, dims, strides, slot.Offset)
 			p.leaves[slot.Name] = h
 			p.weights = append(p.weights, unsafe.Pointer(h))
-			p.sums = append(p.sums, unsafe.Pointer(e.own.detach(e.own.view(p.grads.h, dims, strides, slot.Offset))))
+			p.sums = append(p.sums, unsafe.Pointer(b.own.detach(b.own.view(v.Grads.h, dims, strides, slot.Offset))))
 		}
 	})
-	return p, nil
+	return p, b.Err()
 }
 
 func (p *parameters) shape(slot nets.Slot, stacked bool) (dims, strides []int) {
@@ -60,7 +53,7 @@ func (p *parameters) shape(slot nets.Slot, stacked bool) (dims, strides []int) {
 	}
 	switch {
 	case stacked:
-		return []int{p.groups, rows, cols}, []int{p.size, cols, 1}
+		return []int{p.Groups, rows, cols}, []int{p.Size, cols, 1}
 	case len(slot.Shape) == 2:
 		return []int{rows, cols}, []int{cols, 1}
 	}
@@ -80,40 +73,17 @@ func (p *parameters) leaf(format string, args ...any) handle {
 	return p.leaves[fmt.Sprintf(format, args...)]
 }
 
-// Arch implements [nets.Weights].
-func (p *parameters) Arch() nets.Arch { return p.arch }
+// ZeroGrads implements [core.Learner].
+func (p *parameters) ZeroGrads() { p.Grads.Clear() }
 
-// Params implements [nets.Weights].
-func (p *parameters) Params() nets.Tensor { return p.params }
+// version is libtorch's count of the parameters' changes.
+func (p *parameters) version() int64 { return lib.Atg_Version(p.Params.h) }
 
-// Grads implements [nets.Weights].
-func (p *parameters) Grads() nets.Tensor { return p.grads }
-
-// ZeroGrads implements [nets.Weights]. It clears in place: views of the gradients stay views.
-func (p *parameters) ZeroGrads() {
-	if !p.e.stopped("ZeroGrads") {
-		p.e.briefly("ZeroGrads", func(s *scope) { s.zero(p.grads.h) })
+// changed stores a failure where the parameters are not those of a version.
+func (p *parameters) changed(op string, version int64) bool {
+	if p.version() == version {
+		return false
 	}
-}
-
-// String names the net in errors.
-func (p *parameters) String() string { return fmt.Sprintf("%s %d", p.arch.Kind(), p.params.id) }
-
-// owned returns the parameters of one of this engine's nets, or nil.
-func (e *engine) owned(n nets.Weights) *parameters {
-	var p *parameters
-	switch x := n.(type) {
-	case *net:
-		if x != nil {
-			p = x.parameters
-		}
-	case *graphNet:
-		if x != nil {
-			p = x.parameters
-		}
-	}
-	if p == nil || p.e != e {
-		return nil
-	}
-	return p
+	p.b.Fail(op, "the parameters of %v changed since the Forward", p)
+	return true
 }

@@ -21,32 +21,32 @@ type policyLoss struct {
 
 // policy computes the loss from logits, choices, advantages, mask and, where clipped, ℓ_old.
 func (c *lossCall) policy(l policyLoss) {
-	batch, n := c.args[0].shape[1], c.args[0].shape[2]
-	check := c.e.nextCheck(c.name, batch, n)
+	batch, n := c.Args[0].Shape()[1], c.Args[0].Width()
+	check := c.b.nextCheck(c.Law.LossName(), batch, n)
 	c.differentiate(func(s *scope, z handle) handle {
-		choice, advantage, mask := c.args[1].h, c.args[2].h, c.args[3].h
+		choice, advantage, mask := c.Args[1].h, c.Args[2].h, c.Args[3].h
 		legal := s.compare("ne", lib.AtgNe, mask, numbers().zero)
-		some := s.compare("gt", lib.AtgGt, s.sum(s.asNumber(legal, c.e.code)), numbers().zero) // [agents, batch, 1]
-		none, zero := s.filled(c.e, minusInf), s.filled(c.e, 0)
+		some := s.compare("gt", lib.AtgGt, s.sum(s.asNumber(legal, c.b.code)), numbers().zero) // [agents, batch, 1]
+		none, zero := s.filled(c.b, minusInf), s.filled(c.b, 0)
 		// Two calls of where: illegal logits must be −∞ in the forward pass, and must get gradient 0, not NaN, in the
 		// backward pass.
 		logs := s.where(legal, s.logSoftmax(s.where(legal, z, none)), zero)
 		p := s.where(legal, s.apply("exp", lib.AtgExp, logs), zero)
 		h := s.negative(s.sum(s.mul(p, logs)))
-		chosen := s.choose(check, choice, legal, some, c.agents*batch)
+		chosen := s.choose(check, choice, legal, some, c.Agents*batch)
 		logp := s.gather(logs, chosen.index)
 		gain := s.mul(advantage, logp)
 		if l.clipped {
-			r := s.apply("exp", lib.AtgExp, s.sub(logp, c.args[4].h))
+			r := s.apply("exp", lib.AtgExp, s.sub(logp, c.Args[4].h))
 			free, held := s.mul(r, advantage), s.mul(s.clamp(r, 1-l.clip, 1+l.clip), advantage)
 			gain = s.where(s.less(held, free), held, free)
 		}
 		each := s.where(chosen.use, s.add(gain, s.times(h, l.entropy)), zero)
-		return s.negative(s.means(each, c.agents, batch))
+		return s.negative(s.means(each, c.Agents, batch))
 	})
-	if c.e.recording.Load() == nil {
-		c.e.settleChecks(&c.e.direct)
-		c.e.direct.checked = 0
+	if c.b.recording.Load() == nil {
+		c.b.settleChecks(&c.b.direct)
+		c.b.direct.checked = 0
 	}
 }
 
@@ -63,8 +63,8 @@ func (s *scope) asNumber(t handle, code int) handle {
 }
 
 // filled is one number as a tensor without dimensions.
-func (s *scope) filled(e *engine, v float64) handle {
-	t := s.zeros(e.code, e.device)
+func (s *scope) filled(b *backend, v float64) handle {
+	t := s.zeros(b.code, b.device)
 	if s.err == nil && v != 0 {
 		c := lib.AtsFloat(v)
 		defer lib.AtsFree(c)

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // recorded implements [nets.Recorded]. On a GPU the first run calls the function once, then once more to capture what
@@ -17,7 +18,7 @@ import (
 // function. Results that only the device knows, such as a wrong choice, are read after the run, so that nothing
 // within the update waits for the device.
 type recorded struct {
-	e      *engine
+	b      *backend
 	name   string
 	update func()
 	ran    bool
@@ -38,8 +39,11 @@ type recorded struct {
 
 // Record implements [nets.Engine].
 func (e *engine) Record(name string, update func()) nets.Recorded {
-	return &recorded{e: e, name: name, update: update}
+	return &recorded{b: e.back, name: name, update: update}
 }
+
+// Record implements [core.Backend]. The engine has its own.
+func (*backend) Record(func()) core.Program { return nil }
 
 // Run implements [nets.Recorded].
 func (r *recorded) Run() error {
@@ -47,91 +51,90 @@ func (r *recorded) Run() error {
 		return fmt.Errorf("nets/torch: recorded update %q has no function", r.name)
 	}
 	err := r.run()
-	if err = errors.Join(r.e.Err(), err); err != nil {
+	if err = errors.Join(r.b.Err(), err); err != nil {
 		return fmt.Errorf("recorded update %q: %w", r.name, err)
 	}
 	return nil
 }
 
 func (r *recorded) run() error {
-	e := r.e
-	outer := e.recording.Load()
+	b := r.b
+	outer := b.recording.Load()
 	outermost := outer == nil
 	switch {
-	case e.closed.Load() || e.failure.pending():
-		e.stopped("Run")
+	case b.Stopped("Run"):
 	case r.graph != nil && outermost:
 		r.replay()
-		e.settleChecks(&r.choiceChecks)
+		b.settleChecks(&r.choiceChecks)
 	case r.graph != nil:
-		e.fail("Run", "%q, which is captured, within another recorded update, want one after the other", r.name)
-	case e.debug:
+		b.Fail("Run", "%q, which is captured, within another recorded update, want one after the other", r.name)
+	case b.debug:
 		return r.compare()
-	case e.graphs != nil && outermost && !r.ran && r.obstacle == nil:
+	case b.graphs != nil && outermost && !r.ran && r.obstacle == nil:
 		r.runAndCapture()
 	default:
 		outer.refuse("it runs %q", r.name)
 		r.once()
-		e.settleChecks(&r.choiceChecks)
+		b.settleChecks(&r.choiceChecks)
 	}
 	return nil
 }
 
 // once calls the function, operation by operation.
 func (r *recorded) once() {
-	e := r.e
-	defer e.recording.Store(e.recording.Load())
-	e.passes++
-	r.pass, r.checked, r.works, r.changed = e.passes, 0, r.works[:0], r.changed[:0]
-	e.recording.Store(r)
-	r.update()
+	b := r.b
+	defer b.recording.Store(b.recording.Load())
+	b.passes++
+	r.pass, r.checked, r.works, r.changed = b.passes, 0, r.works[:0], r.changed[:0]
+	b.recording.Store(r)
+	b.Update(r.update)
 	r.ran = true
 }
 
 // runAndCapture is the first run on a GPU. It must stay on one system thread: the libraries below libtorch have
 // handles per thread, which cannot be created during a capture.
 func (r *recorded) runAndCapture() {
-	e := r.e
+	b := r.b
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ops, err := watch(r.once)
 	if err != nil {
 		r.refuse("%w", err)
 	}
-	if e.failure.pending() {
+	if b.Failed() {
 		r.ran = false // the next run is the first again
 		return
 	}
-	e.settleChecks(&r.choiceChecks)
+	b.settleChecks(&r.choiceChecks)
 	for _, op := range ops {
 		if waits(op) {
 			r.refuse("it waits for the device: %s", op)
 		}
 	}
-	if r.obstacle == nil && !e.failure.pending() {
+	if r.obstacle == nil && !b.Failed() {
 		r.capture()
 	}
 	if r.obstacle != nil {
-		e.notify("recorded update %q runs operation by operation: %v", r.name, r.obstacle)
+		b.notify("recorded update %q runs operation by operation: %v", r.name, r.obstacle)
 	}
 }
 
 // capture makes the graph. Nothing is computed meanwhile, so the traces of the run before are taken out of the Works
 // and put back at the end.
 func (r *recorded) capture() {
-	e := r.e
+	b := r.b
 	works := append([]*work(nil), r.works...)
 	before := make([]trace, 0, len(works))
 	for _, w := range works {
 		before = append(before, w.swap(trace{s: newScope()}))
 	}
-	graph, err := e.graphs.begin(e)
+	graph, err := b.graphs.begin(b)
 	if err == nil {
 		checked := r.checked
 		r.capturing = true
 		r.once()
 		r.capturing = false
-		err = errors.Join(e.failure.take(), e.graphs.end(e, graph))
+		err = errors.Join(b.Err(), b.graphs.end(b, graph))
 		if err == nil && (r.checked != checked || len(r.works) != len(works)) {
 			err = fmt.Errorf("it did other operations the second time")
 		}
@@ -147,19 +150,19 @@ func (r *recorded) capture() {
 		r.refuse("%w", err)
 		return
 	}
-	e.updates = append(e.updates, r)
+	b.updates = append(b.updates, r)
 }
 
 // replay puts the captured traces into their Works and launches the graph, without waiting for it.
 func (r *recorded) replay() {
-	e := r.e
+	b := r.b
 	for i, w := range r.works {
 		if was := w.swap(r.captured[i]); !was.kept {
 			was.s.close()
 		}
 	}
-	if err := e.graphs.replay(e, r); err != nil {
-		e.fail("Run", "replaying the CUDA graph: %w", err)
+	if err := b.graphs.replay(b, r); err != nil {
+		b.Fail("Run", "replaying the CUDA graph: %w", err)
 		return
 	}
 	for _, t := range r.changed {
@@ -177,7 +180,7 @@ func (r *recorded) free() {
 	}
 	r.captured = nil
 	if r.graph != nil {
-		r.e.graphs.free(r.graph)
+		r.b.graphs.free(r.graph)
 		r.graph = nil
 	}
 }
@@ -223,7 +226,7 @@ func (r *recorded) copies(op string, t *tensor) bool {
 	}
 	r.refuse("%s of %v passes between host and device", op, t)
 	if r.capturing {
-		t.e.fail(op, "%v while the update is captured, want the same operations each time", t)
+		t.b.Fail(op, "%v while the update is captured, want the same operations each time", t)
 		return false
 	}
 	return true

@@ -23,7 +23,7 @@ func (u *toyUpdate) fill(name string) {
 // libtorch's operations, with all their numbers, must not depend on values on the host, because a graph repeats them.
 func TestNothingInAnUpdateDependsOnTheHost(t *testing.T) {
 	e := newEngine(t, nets.Float32)
-	e.debug = true
+	e.back.debug = true
 	u := newToy(t, e, 3, 8)
 	r := e.Record("toy", u.run)
 	for i := range 6 {
@@ -93,20 +93,20 @@ func fakeGrapher(tensors func() []nets.Tensor) *grapher {
 	var before [][]float64
 	mark := new(int)
 	return &grapher{
-		begin: func(*engine) (unsafe.Pointer, error) {
+		begin: func(*backend) (unsafe.Pointer, error) {
 			for _, x := range tensors() {
 				before = append(before, values(x))
 			}
 			return unsafe.Pointer(mark), nil
 		},
-		end: func(*engine, unsafe.Pointer) error {
+		end: func(*backend, unsafe.Pointer) error {
 			for i, x := range tensors() {
 				x.Set64(before[i])
 			}
 			before = nil
 			return nil
 		},
-		replay: func(_ *engine, r *recorded) error { *mark++; r.update(); return nil },
+		replay: func(_ *backend, r *recorded) error { *mark++; r.update(); return nil },
 		free:   func(unsafe.Pointer) {},
 	}
 }
@@ -127,9 +127,9 @@ func (u *toyUpdate) all() []nets.Tensor {
 func TestCapturedUpdatesLeaveWhatOthersDo(t *testing.T) {
 	plain, e := newEngine(t, nets.Float32), newEngine(t, nets.Float32)
 	v, u := newToy(t, plain, 3, 8), newToy(t, e, 3, 8)
-	e.graphs = fakeGrapher(u.all)
+	e.back.graphs = fakeGrapher(u.all)
 	var told []string
-	e.notice = func(line string) { told = append(told, line) }
+	e.back.notice = func(line string) { told = append(told, line) }
 	calls := 0
 	other, r := plain.Record("toy", v.run), e.Record("toy", func() { calls++; u.run() }).(*recorded)
 	probe := func(u *toyUpdate) []float64 { return values(u.critic.Forward(u.wq, u.s, u.a)) }
@@ -145,7 +145,7 @@ func TestCapturedUpdatesLeaveWhatOthersDo(t *testing.T) {
 			near(t, fmt.Sprintf("run %d: tensor %d", i, j), values(u.all()[j]), values(x), 0)
 		}
 		// A Work's output is valid after each run, and a Work may be used between runs.
-		near(t, "output", values(u.wq.(*work).out), values(v.wq.(*work).out), 0)
+		near(t, "output", values(u.q), values(v.q), 0)
 		if i%2 == 1 {
 			near(t, "forward in between", probe(u), probe(v), 0)
 		}
@@ -201,9 +201,9 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, nets.Float32)
 			u := newToy(t, e, 3, 8)
-			e.graphs = fakeGrapher(func() []nets.Tensor { return nil })
+			e.back.graphs = fakeGrapher(func() []nets.Tensor { return nil })
 			var told []string
-			e.notice = func(line string) { told = append(told, line) }
+			e.back.notice = func(line string) { told = append(told, line) }
 			r := e.Record(name, c.build(e, u)).(*recorded)
 			for range 3 {
 				must.Do(t, r.Run())
@@ -217,8 +217,8 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	u := newToy(t, e, 3, 8)
 	broken := fakeGrapher(u.all)
-	broken.replay = func(*engine, *recorded) error { return fmt.Errorf("lost device") }
-	e.graphs = broken
+	broken.replay = func(*backend, *recorded) error { return fmt.Errorf("lost device") }
+	e.back.graphs = broken
 	u.advance()
 	r := e.Record("toy", u.run)
 	must.Do(t, r.Run())
@@ -229,7 +229,7 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 func TestStagedUploads(t *testing.T) {
 	for _, d := range []nets.DType{nets.Float32, nets.Float64} {
 		e := newEngine(t, d)
-		e.staged = true
+		e.back.staged = true
 		x, y := e.NewTensor(2, 3), e.NewTensor(1)
 		for i := range 5 {
 			want := draws(fmt.Sprint(i), 6)

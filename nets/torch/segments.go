@@ -8,8 +8,9 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/nets"
 )
 
 // The operations of segments.h.
@@ -44,11 +45,11 @@ func (s *scope) mix(p, z handle, e *edgesOnDevice) handle {
 func (w *graphWork) differentiate(heads []int) {
 	var roots, grads []unsafe.Pointer
 	for _, i := range heads {
-		roots, grads = append(roots, unsafe.Pointer(w.heads[i].root)), append(grads, unsafe.Pointer(w.heads[i].grad.h))
+		roots, grads = append(roots, unsafe.Pointer(w.roots[i])), append(grads, unsafe.Pointer(w.Heads[i].Grad.h))
 	}
 	weights, sums := w.net.weights, w.net.sums
 	w.s.check("backward", C.sto_backward_all(unsafe.SliceData(roots), unsafe.SliceData(grads), C.size_t(len(roots)),
-		unsafe.SliceData(weights), unsafe.SliceData(sums), C.size_t(len(weights))), w.heads[heads[0]].root)
+		unsafe.SliceData(weights), unsafe.SliceData(sums), C.size_t(len(weights))), w.roots[heads[0]])
 }
 
 // composedSegments makes the CPU compute segments with libtorch's operations, as a GPU does, in the whole process.

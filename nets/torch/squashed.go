@@ -5,8 +5,9 @@ package torch
 import (
 	"math"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
+
+	"github.com/stoker-rl/stoker/nets"
 )
 
 // squashed is [nets.SquashedGaussian].
@@ -22,9 +23,9 @@ type squashed struct {
 func (n *net) newSquashed(g nets.SquashedGaussian) *squashed {
 	return &squashed{
 		actions: g.Actions, logProb: g.LogProb,
-		half: n.e.number((nets.LogStdMax - nets.LogStdMin) / 2.0), middle: n.e.number((nets.LogStdMax + nets.LogStdMin) / 2.0),
-		ln2: n.e.number(math.Ln2), base: n.e.number(-math.Log(2*math.Pi) / 2),
-		minusHalf: n.e.number(-0.5), minusTwo: n.e.number(-2),
+		half: n.b.number((nets.LogStdMax - nets.LogStdMin) / 2.0), middle: n.b.number((nets.LogStdMax + nets.LogStdMin) / 2.0),
+		ln2: n.b.number(math.Ln2), base: n.b.number(-math.Log(2*math.Pi) / 2),
+		minusHalf: n.b.number(-0.5), minusTwo: n.b.number(-2),
 	}
 }
 

@@ -6,66 +6,71 @@ package torch
 import "C"
 
 import (
-	"fmt"
-	"slices"
 	"unsafe"
 
-	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 // maxValues is the largest number of values in a tensor, 8 GiB of float32: a larger shape is probably a mistake.
 const maxValues = 1 << 31
 
-// tensor implements [nets.Tensor].
+// tensor implements [core.Tensor].
 type tensor struct {
-	e     *engine
-	id    int64
-	shape []int
-	n     int
-	// h is nil for a tensor that could not be made; operations on it do nothing, as the engine has failed.
+	core.Header
+	b *backend
+	// h is nil for a tensor that could not be made, and for one of a pass that is over.
 	h handle
 
-	of      *work          // whose output it is, nil for others
-	passing bool           // it is valid until the next pass
-	upload  unsafe.Pointer // its staging memory, made by the first Set that needs one
+	of     *work          // whose output it is, nil for others
+	pass   *graphWork     // in whose pass it lives, nil for others
+	upload unsafe.Pointer // its staging memory, made by the first Set that needs one
 }
 
-// NewTensor implements [nets.Engine]. A wrong shape is reported by Err, and the tensor is empty.
-func (e *engine) NewTensor(shape ...int) nets.Tensor { return e.newTensor("NewTensor", shape...) }
-
-func (e *engine) newTensor(op string, shape ...int) *tensor {
-	n, ok := count(shape)
-	if !ok {
-		e.fail(op, "shape is %v, want at most %d dimensions of 0 or more and at most %d values", slices.Clone(shape),
-			maxDims, maxValues)
-		shape, n = []int{0}, 0
+// NewTensor implements [core.Backend].
+func (b *backend) NewTensor(h core.Header) *tensor {
+	t := &tensor{Header: h, b: b}
+	switch {
+	case len(t.Shape()) > maxDims:
+		b.Fail("NewTensor", "shape is %v, want at most %d dimensions", t.Shape(), maxDims)
+	case !b.Closed():
+		b.within("NewTensor", b.own, false, func() { t.h = b.own.zeros(b.code, b.device, t.Shape()...) })
 	}
-	t := &tensor{e: e, id: e.ids.Add(1), shape: slices.Clone(shape), n: n}
-	if e.closed.Load() {
-		e.fail(op, "the engine is closed")
-		return t
-	}
-	e.within(op, e.own, false, func() { t.h = e.own.zeros(e.code, e.device, shape...) })
 	return t
 }
 
-// count is the number of values of a shape, computed in floating point so that absurd shapes do not overflow.
-func count(shape []int) (int, bool) {
-	n := 1.0
-	for _, d := range shape {
-		if d < 0 {
-			return 0, false
-		}
-		n *= float64(d)
+// Usable implements [core.Tensor].
+func (t *tensor) Usable(s *core.State, op, what string) bool {
+	switch {
+	case t.b.State != s:
+		s.Fail(op, "%s is a %T, want a tensor of this engine", what, t)
+		return false
+	case !t.made():
+		s.Fail(op, "%s could not be made or belongs to a pass that failed", what)
+		return false
+	case t.of != nil:
+		t.b.recording.Load().reads(op, t.of)
 	}
-	return int(n), n <= maxValues && len(shape) <= maxDims
+	return true
 }
 
-// Shape implements [nets.Tensor].
-func (t *tensor) Shape() []int { return t.shape }
+// made says that the tensor has memory. A gradient that a pass lends is made by its first use, of zeros.
+func (t *tensor) made() bool {
+	if t.h == nil && t.pass != nil {
+		s := t.pass.s
+		t.b.within("GradOut", s, false, func() { t.h = s.zeros(t.b.code, t.b.device, t.Shape()...) })
+	}
+	return t.h != nil
+}
 
-// String names the tensor in errors.
-func (t *tensor) String() string { return fmt.Sprintf("tensor %d %v", t.id, t.shape) }
+// Resize implements [core.Tensor]: what a pass writes next has its own memory.
+func (t *tensor) Resize(rows int) { t.SetRows(rows) }
+
+// Clear implements [core.Tensor]. It clears in place: views stay views.
+func (t *tensor) Clear() {
+	if t.h != nil {
+		t.b.briefly("Clear", func(s *scope) { s.zero(t.h) })
+	}
+}
 
 // Set implements [nets.Tensor].
 func (t *tensor) Set(src []float32) {
@@ -91,8 +96,8 @@ func (t *tensor) set(op string, src unsafe.Pointer, n, code int) {
 	if !t.passes(op, n) {
 		return
 	}
-	t.e.briefly(op, func(s *scope) {
-		if !t.e.staged || t.passing {
+	t.b.briefly(op, func(s *scope) {
+		if !t.b.staged || t.pass != nil {
 			s.check("copy", C.sto_set(unsafe.Pointer(t.h), (*C.char)(src), C.int64_t(n), C.int(code)), t.h)
 			return
 		}
@@ -104,7 +109,7 @@ func (t *tensor) set(op string, src unsafe.Pointer, n, code int) {
 
 func (t *tensor) get(op string, dst unsafe.Pointer, n, code int) {
 	if t.passes(op, n) {
-		t.e.briefly(op, func(s *scope) {
+		t.b.briefly(op, func(s *scope) {
 			s.check("copy", C.sto_get(unsafe.Pointer(t.h), (*C.char)(dst), C.int64_t(n), C.int(code)), t.h)
 		})
 	}
@@ -116,7 +121,7 @@ func (t *tensor) stage(s *scope) bool {
 		return true
 	}
 	pinned := C.int(0)
-	if t.e.device != onCPU {
+	if t.b.device != onCPU {
 		pinned = 1
 	}
 	if !s.check("pinned memory", C.sto_new_upload((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(t.h),
@@ -124,51 +129,11 @@ func (t *tensor) stage(s *scope) bool {
 		return false
 	}
 	t.upload = unsafe.Pointer(s.c.out)
-	t.e.uploads = append(t.e.uploads, t.upload)
+	t.b.uploads = append(t.b.uploads, t.upload)
 	return true
 }
 
 // passes says whether n numbers may be copied between the host and the tensor; if not it stores the failure.
 func (t *tensor) passes(op string, n int) bool {
-	if t.e.stopped(op) || t.h == nil {
-		return false
-	}
-	if !t.e.recording.Load().copies(op, t) {
-		return false
-	}
-	if n != t.n {
-		t.e.fail(op, "%d values for a tensor of shape %v, want %d", n, t.shape, t.n)
-		return false
-	}
-	return n > 0
-}
-
-// take returns an operand as this engine's tensor, or nil after a failure.
-func (e *engine) take(op, what string, t nets.Tensor) *tensor {
-	if e.stopped(op) {
-		return nil
-	}
-	x, ok := t.(*tensor)
-	if !ok || x == nil || x.e != e {
-		e.fail(op, "%s is a %T, want a tensor of this engine", what, t)
-		return nil
-	}
-	if x.h == nil {
-		e.fail(op, "%s could not be made or belongs to a pass that failed", what)
-		return nil
-	}
-	if x.of != nil {
-		e.recording.Load().reads(op, x.of)
-	}
-	return x
-}
-
-// alike returns an operand that must have the shape of ref, or nil after a failure.
-func (e *engine) alike(op, what string, t nets.Tensor, ref *tensor) *tensor {
-	x := e.take(op, what, t)
-	if x != nil && !slices.Equal(x.shape, ref.shape) {
-		e.fail(op, "%s has shape %v, want %v", what, x.shape, ref.shape)
-		return nil
-	}
-	return x
+	return t.Host(op, n) && t.made() && t.b.recording.Load().copies(op, t) && n > 0
 }

@@ -8,63 +8,36 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// pair returns two operands of one shape.
-func (e *engine) pair(op string, dst, src nets.Tensor) (d, s *tensor) {
-	if d = e.take(op, "destination", dst); d == nil {
-		return nil, nil
-	}
-	if s = e.alike(op, "source", src, d); s == nil {
-		return nil, nil
-	}
-	return d, s
+// Copy implements [core.Backend].
+func (b *backend) Copy(dst, src *tensor) {
+	b.briefly("Copy", func(s *scope) { s.copy(dst.h, src.h) })
+	b.recording.Load().changes(dst)
 }
 
-// Copy implements [nets.Engine].
-func (e *engine) Copy(dst, src nets.Tensor) {
-	if d, x := e.pair("Copy", dst, src); d != nil {
-		e.briefly("Copy", func(s *scope) { s.copy(d.h, x.h) })
-		e.recording.Load().changes(d)
-	}
+// Add implements [core.Backend].
+func (b *backend) Add(dst *tensor, scale float64, src *tensor) {
+	b.briefly("Add", func(s *scope) {
+		s.check("add_", C.sto_add(unsafe.Pointer(dst.h), unsafe.Pointer(src.h), C.double(scale)), dst.h, src.h)
+	})
+	b.recording.Load().changes(dst)
 }
 
-// Add implements [nets.Engine].
-func (e *engine) Add(dst nets.Tensor, scale float64, src nets.Tensor) {
-	if d, x := e.pair("Add", dst, src); d != nil {
-		e.briefly("Add", func(s *scope) {
-			s.check("add_", C.sto_add(unsafe.Pointer(d.h), unsafe.Pointer(x.h), C.double(scale)), d.h, x.h)
-		})
-		e.recording.Load().changes(d)
-	}
+// Lerp implements [core.Backend].
+func (b *backend) Lerp(dst, src *tensor, t float64) {
+	b.briefly("Lerp", func(s *scope) {
+		s.check("lerp_", C.sto_lerp(unsafe.Pointer(dst.h), unsafe.Pointer(src.h), C.double(t)), dst.h, src.h)
+	})
+	b.recording.Load().changes(dst)
 }
 
-// Lerp implements [nets.Engine].
-func (e *engine) Lerp(dst, src nets.Tensor, t float64) {
-	if d, x := e.pair("Lerp", dst, src); d != nil {
-		e.briefly("Lerp", func(s *scope) {
-			s.check("lerp_", C.sto_lerp(unsafe.Pointer(d.h), unsafe.Pointer(x.h), C.double(t)), d.h, x.h)
-		})
-		e.recording.Load().changes(d)
-	}
-}
-
-// TDTarget implements [nets.Engine].
-func (e *engine) TDTarget(y, r, discount, q nets.Tensor) {
-	const op = "TDTarget"
-	ty := e.take(op, "y", y)
-	if ty == nil {
-		return
-	}
-	tr, td, tq := e.alike(op, "r", r, ty), e.alike(op, "discount", discount, ty), e.alike(op, "q", q, ty)
-	if tr == nil || td == nil || tq == nil {
-		return
-	}
-	e.briefly(op, func(s *scope) {
-		lib.AtgAddcmulOut(s.out(), ty.h, tr.h, td.h, tq.h)
-		s.drop("addcmul", tr.h, td.h, tq.h)
+// TDTarget implements [core.Backend].
+func (b *backend) TDTarget(y, r, discount, q *tensor) {
+	b.briefly("TDTarget", func(s *scope) {
+		lib.AtgAddcmulOut(s.out(), y.h, r.h, discount.h, q.h)
+		s.drop("addcmul", r.h, discount.h, q.h)
 	})
 }
 

@@ -7,7 +7,6 @@ package torch
 import "C"
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -44,15 +43,15 @@ func waits(line string) bool {
 
 // compare runs the update and compares libtorch's operations with those of the first run.
 func (r *recorded) compare() error {
-	if r.e.recording.Load() != nil {
-		r.e.fail("Run", "%q within another recorded update, want one after the other", r.name)
+	if r.b.recording.Load() != nil {
+		r.b.Fail("Run", "%q within another recorded update, want one after the other", r.name)
 		return nil
 	}
 	ops, err := watch(r.once)
-	if err != nil || r.e.failure.pending() {
+	if err != nil || r.b.Failed() {
 		return err
 	}
-	r.e.settleChecks(&r.choiceChecks)
+	r.b.settleChecks(&r.choiceChecks)
 	if r.first == nil {
 		// In the first run, a Work's first Backward repeats the forward pass with a graph. The second run is therefore
 		// the one to compare with.
@@ -62,17 +61,6 @@ func (r *recorded) compare() error {
 		r.first = ops
 		return nil
 	}
-	for i := range max(len(r.first), len(ops)) {
-		if a, b := line(r.first, i), line(ops, i); a != b {
-			return fmt.Errorf("nets/torch: operation %d is %s, before it was %s: each run must do the same operations", i+1, b, a)
-		}
-	}
+	r.b.Compare(r.first, ops)
 	return nil
-}
-
-func line(ops []string, i int) string {
-	if i < len(ops) {
-		return ops[i]
-	}
-	return "the end"
 }

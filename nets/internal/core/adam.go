@@ -88,7 +88,7 @@ func (a *Adam[X]) Moments() (first, second nets.Tensor) { return a.First, a.Seco
 // Step implements [nets.Optimizer]. It leaves the gradients as they are.
 func (a *Adam[X]) Step() {
 	e := a.of.e
-	if e.Failed() {
+	if e.Stopped("Step") {
 		return
 	}
 	if a.steps == 0 {
@@ -110,5 +110,8 @@ func (a *Adam[X]) prepare() {
 	a.Now = AdamFactors{
 		Beta1: c.Beta1, Rest1: 1 - c.Beta1, Beta2: c.Beta2, Rest2: 1 - c.Beta2,
 		Rate: c.Rate / (1 - math.Pow(c.Beta1, t)), Scale: 1 / math.Sqrt(1-math.Pow(c.Beta2, t)), Epsilon: c.Epsilon,
+	}
+	if p, ok := a.stepper.(Preparer); ok {
+		p.Prepare()
 	}
 }

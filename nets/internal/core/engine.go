@@ -1,10 +1,11 @@
-// Package core is the part of the engines on the CPU that does no arithmetic. It implements package nets' contract once
+// Package core is the part of the engines that does no arithmetic. It implements package nets' contract once
 // for all backends: it checks operands and shapes, stores the first failure, and in debug mode compares the
 // operations of a recorded update's runs.
 //
 // A [Backend] does the arithmetic on tensors of its own type X, which it lays out in memory as it likes:
-// row-major in plain and in nets/gorgonia, in tiles of samples in tile. [Engine] and everything that it returns are
-// generic over X, so a backend gets its own tensors and casts nothing. A [Graphs] does the same for networks over graphs.
+// row-major in plain and in nets/gorgonia ([Dense]), in tiles of samples in tile, on a device in nets/torch. [Engine] and
+// everything that it returns are generic over X, so a backend gets its own tensors and casts nothing. A [Graphs] does
+// the same for networks over graphs.
 //
 // What is not here: arithmetic, memory layouts, threads, and the choice of a backend (package native).
 package core
@@ -54,6 +55,9 @@ type Learner[X Tensor] interface {
 // Stepper does an optimiser's steps.
 type Stepper interface{ Step() }
 
+// Preparer is a Stepper that is told when the factors of its next steps have changed, outside recorded updates.
+type Preparer interface{ Prepare() }
+
 // Network is a network in a backend.
 type Network[X Tensor] interface {
 	Learner[X]
@@ -79,7 +83,7 @@ type Pass[X Tensor] interface {
 
 // Graphs builds networks over graphs.
 type Graphs[X Tensor] interface {
-	NewGraphNet(v *Vectors[X], a nets.Graph) GraphNetwork[X]
+	NewGraphNet(v *Vectors[X], a nets.Graph) (GraphNetwork[X], error)
 }
 
 // GraphNetwork is a network over graphs in a backend.
@@ -208,7 +212,7 @@ type LossCall[X Tensor] struct {
 
 // Loss implements [nets.Engine].
 func (e *Engine[X]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tensor) {
-	if e.Failed() {
+	if e.Stopped("Loss") {
 		return
 	}
 	if l == nil {
@@ -251,6 +255,18 @@ func (c *LossCall[X]) take(e *Engine[X], value, grad nets.Tensor, args []nets.Te
 // Unknown stores the failure of a loss that the backend doesn't compute.
 func (c *LossCall[X]) Unknown() {
 	c.State.Fail("Loss", "%s (%T) is not computed by this engine, but a nets.Custom would be", c.Law.LossName(), c.Law)
+}
+
+// Custom calls a user's loss on the host with the args and with zeroed slices for value and gradient.
+func (c *LossCall[X]) Custom(l nets.Custom) {
+	value, grad, args := make([]float64, c.Agents), make([]float64, c.Grad.Len()), make([][]float64, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = make([]float64, a.Len())
+		a.Get64(args[i])
+	}
+	l.Func(value, grad, args, c.shapes)
+	c.Value.Set64(value)
+	c.Grad.Set64(grad)
 }
 
 // describe names a loss with its constants.

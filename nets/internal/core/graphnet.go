@@ -18,7 +18,10 @@ func (e *Engine[X]) NewGraphNet(a nets.Graph) (nets.GraphNet, error) {
 		return nil, err
 	}
 	v := e.newVectors("NewGraphNet", a)
-	network := e.graphs.NewGraphNet(v, a)
+	network, err := e.graphs.NewGraphNet(v, a)
+	if err != nil {
+		return nil, err
+	}
 	return &graphNet[X]{weights[X]{e, v, network}, network, a}, nil
 }
 
@@ -81,10 +84,10 @@ func (n *graphNet[X]) NewWork() nets.GraphWork {
 
 // mine returns a Work of this net, or nil after a failure.
 func (n *graphNet[X]) mine(op string, with nets.GraphWork) *graphWork[X] {
-	if n.e.Failed() {
+	if n.e.Stopped(op) {
 		return nil
 	}
-	if n.e.recording() {
+	if n.e.recording() || n.e.updating {
 		n.e.Fail(op, "%v within a recorded update, want it outside: the sizes of graphs differ from run to run", n)
 		return nil
 	}
@@ -184,7 +187,7 @@ func (w *graphWork[X]) Embedding(kind int) nets.Tensor {
 		return w.net.e.newTensor("Embedding", 0)
 	}
 	t := w.embeddings[kind]
-	if w.ran {
+	if w.shows() {
 		t.Resize(w.run.Rows(kind))
 		w.pass.Embedding(kind, t)
 	}
@@ -193,9 +196,12 @@ func (w *graphWork[X]) Embedding(kind int) nets.Tensor {
 
 // Pooled implements [nets.GraphWork]. Without a Forward it has no rows.
 func (w *graphWork[X]) Pooled() nets.Tensor {
-	if w.ran {
+	if w.shows() {
 		w.vectors.Resize(w.run.Batch.Graphs())
 		w.pass.Pooled(w.vectors)
 	}
 	return w.vectors
 }
+
+// shows says that there is a Forward whose results can be seen.
+func (w *graphWork[X]) shows() bool { return w.ran && !w.net.e.Closed() }

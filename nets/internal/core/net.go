@@ -75,7 +75,7 @@ func (w *weights[X]) Grads() nets.Tensor { return w.v.Grads }
 
 // ZeroGrads implements [nets.Weights].
 func (w *weights[X]) ZeroGrads() {
-	if w.e.Failed() {
+	if w.e.Stopped("ZeroGrads") {
 		return
 	}
 	if w.e.debug {
@@ -131,7 +131,7 @@ type work[X Tensor] struct {
 // NewWork implements [nets.Net]. A wrong batch is reported by Err.
 func (n *net[X]) NewWork(batch int) nets.Work {
 	w := &work[X]{net: n, id: n.e.ids.Add(1), batch: batch, in: make([]X, len(n.ports))}
-	if most := maxValues / n.perSample(); batch < 1 || batch > most {
+	if most := n.e.MaxValues / n.perSample(); batch < 1 || batch > most {
 		n.e.Fail("NewWork", "batch of %v is %d, want 1 to %d", n, batch, most)
 		w.batch = 0
 	}
@@ -181,7 +181,7 @@ func (w *work[X]) gradients() []X {
 
 // mine returns a Work of this net, or nil after a failure.
 func (n *net[X]) mine(op string, w nets.Work) *work[X] {
-	if n.e.Failed() {
+	if n.e.Stopped(op) {
 		return nil
 	}
 	x, ok := w.(*work[X])
@@ -214,6 +214,9 @@ func (n *net[X]) Forward(with nets.Work, in ...nets.Tensor) nets.Tensor {
 		if shape := x.Shape(); !isShape(shape, n.v.Agents, w.batch, n.ports[i].Width) {
 			n.e.Fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, shape,
 				n.v.Agents, w.batch, n.ports[i].Width)
+			return w.out
+		}
+		if !x.Usable(n.e.State, "Forward", n.ports[i].Name) {
 			return w.out
 		}
 		w.in[i] = x

@@ -11,8 +11,12 @@ import (
 // State is what all parts of one engine share: its name, its first failure, and whether a recorded update is running
 // or being captured.
 type State struct {
+	// MaxValues bounds a tensor: more is taken for a mistake in the shape.
+	MaxValues int
+
 	name   string
-	failed atomic.Bool
+	failed atomic.Bool // or closed
+	closed atomic.Bool
 	mu     sync.Mutex
 	err    error
 
@@ -20,14 +24,19 @@ type State struct {
 	debug     bool
 	trace     trace
 	capturing bool
+	updating  bool // in Update
 }
 
 // NewState returns the state of a new native engine. With debug, every run of a recorded update is compared with its
 // first.
-func NewState(debug bool) *State { return &State{name: "native", debug: debug} }
+func NewState(debug bool) *State {
+	s := Named("native")
+	s.debug = debug
+	return s
+}
 
-// Named returns the state of a new engine of another name.
-func Named(name string) *State { return &State{name: name} }
+// Named returns the state of a new engine of another name. Tensors may have 2³⁰ values, 4 GiB of float32.
+func Named(name string) *State { return &State{name: name, MaxValues: 1 << 30} }
 
 // errorf is an error of the engine. The format says what was wrong and what would be right.
 func (s *State) errorf(format string, args ...any) error {
@@ -37,16 +46,31 @@ func (s *State) errorf(format string, args ...any) error {
 // Fail stores the first failure until Err takes it. Passes on several goroutines may call it. The format says
 // what was wrong and what would be right.
 func (s *State) Fail(op, format string, args ...any) {
+	s.report(s.errorf(op+": "+format, args...))
+}
+
+func (s *State) report(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err = s.errorf(op+": "+format, args...)
+		s.err = err
 		s.failed.Store(true)
 	}
 }
 
-// Failed says that operations do nothing until Err is called.
+// Failed says that operations do nothing: after a failure until Err is called, and after Close.
 func (s *State) Failed() bool { return s.failed.Load() }
+
+// Stopped is Failed at the beginning of an operation. After Close that is a failure of its own.
+func (s *State) Stopped(op string) bool {
+	if !s.Failed() {
+		return false
+	}
+	if s.closed.Load() {
+		s.Fail(op, "the engine is closed")
+	}
+	return true
+}
 
 // Err implements [nets.Engine].
 func (s *State) Err() error {
@@ -54,14 +78,32 @@ func (s *State) Err() error {
 	defer s.mu.Unlock()
 	err := s.err
 	s.err = nil
-	s.failed.Store(false)
+	s.failed.Store(s.closed.Load())
 	return err
 }
+
+// Close makes every later operation a failure, for engines whose tensors are gone then. It is false where the engine
+// was closed before.
+func (s *State) Close() bool {
+	first := !s.closed.Swap(true)
+	s.failed.Store(true)
+	return first
+}
+
+// Closed says whether Close was called.
+func (s *State) Closed() bool { return s.closed.Load() }
 
 // Capture calls update while operations are to be captured instead of run.
 func (s *State) Capture(update func()) {
 	s.capturing = true
 	defer func() { s.capturing = false }()
+	update()
+}
+
+// Update calls a recorded update operation by operation, while networks over graphs refuse to run.
+func (s *State) Update(update func()) {
+	defer func(was bool) { s.updating = was }(s.updating)
+	s.updating = true
 	update()
 }
 
@@ -109,8 +151,8 @@ func (t *trace) add(format string, args ...any) {
 	}
 }
 
-// difference names the first operation that differs from the first run's.
-func (s *State) difference(want, got []string) error {
+// Compare stores a failure that names the first operation of a run of an update that differs from an earlier run's.
+func (s *State) Compare(want, got []string) {
 	const ended = "the end"
 	at := func(ops []string, i int) string {
 		if i < len(ops) {
@@ -120,10 +162,10 @@ func (s *State) difference(want, got []string) error {
 	}
 	for i := range max(len(want), len(got)) {
 		if a, b := at(want, i), at(got, i); a != b {
-			return s.errorf("operation %d is %s, in the first run it was %s: each run must do the same operations", i+1, b, a)
+			s.report(s.errorf("operation %d is %s, before it was %s: each run must do the same operations", i+1, b, a))
+			return
 		}
 	}
-	return nil
 }
 
 // recorded implements [nets.Recorded].
@@ -164,7 +206,7 @@ func (r *recorded[X]) nested() error {
 
 // once does the update by the program that the first run has made of it.
 func (r *recorded[X]) once() {
-	if r.e.Failed() {
+	if r.e.Stopped("Run") {
 		return
 	}
 	if r.program == nil || r.e.debug { // in debug mode each run lists its operations
@@ -200,5 +242,6 @@ func (r *recorded[X]) compare() error {
 		r.first, r.ran = ops, true
 		return nil
 	}
-	return r.wrap(r.e.difference(r.first, ops))
+	r.e.Compare(r.first, ops)
+	return r.wrap(r.e.Err())
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// maxValues bounds a tensor, at 4 GiB of float32: more is taken for a mistake in the shape.
-const maxValues = 1 << 30
-
 // Tensor is a backend's tensor: a pointer to a struct that embeds [Header].
 type Tensor interface {
 	comparable
@@ -23,6 +20,9 @@ type Tensor interface {
 	Len() int
 	// ID tells tensors of one engine apart in errors.
 	ID() int64
+	// Usable says whether the tensor may be an operand of an engine with this state; where not it stores the failure, in
+	// which the operand is called what.
+	Usable(s *State, op, what string) bool
 }
 
 // Header is what core knows of a tensor. Backends' tensors embed it.
@@ -33,6 +33,15 @@ type Header struct {
 	n     int
 }
 
+// Header returns what is known of a new tensor of the shape.
+func (s *State) Header(shape ...int) Header {
+	h := Header{state: s, id: s.ids.Add(1), shape: slices.Clone(shape), n: 1}
+	for _, d := range shape {
+		h.n *= d
+	}
+	return h
+}
+
 // Shape implements [nets.Tensor].
 func (h *Header) Shape() []int { return h.shape }
 
@@ -41,6 +50,9 @@ func (h *Header) Len() int { return h.n }
 
 // ID implements [Tensor].
 func (h *Header) ID() int64 { return h.id }
+
+// Usable implements [Tensor]: Go's memory may be shared between engines.
+func (h *Header) Usable(*State, string, string) bool { return true }
 
 // Width is the size of the last dimension.
 func (h *Header) Width() int { return h.shape[len(h.shape)-1] }
@@ -57,7 +69,7 @@ func (h *Header) SetRows(rows int) {
 // Host says whether n values may pass between the host and the tensor; where not it stores the failure.
 func (h *Header) Host(op string, n int) bool {
 	switch {
-	case h.state.Failed():
+	case h.state.Stopped(op):
 		return false
 	case n != h.n:
 		h.state.Fail(op, "%d values for a tensor of shape %v, want %d", n, h.shape, h.n)
@@ -115,7 +127,8 @@ func (e *Engine[X]) NewTensor(shape ...int) nets.Tensor {
 }
 
 func (e *Engine[X]) newTensor(op string, shape ...int) X {
-	n := 1.0 // in floating point, so that absurd shapes don't overflow
+	e.Stopped(op) // reports that the engine is closed
+	n := 1.0      // in floating point, so that absurd shapes don't overflow
 	for _, d := range shape {
 		if d < 0 {
 			n = -1
@@ -123,16 +136,16 @@ func (e *Engine[X]) newTensor(op string, shape ...int) X {
 		}
 		n *= float64(d)
 	}
-	if n < 0 || n > maxValues {
-		e.Fail(op, "shape is %v, want dimensions of 0 or more and at most %d values", slices.Clone(shape), maxValues)
-		shape, n = []int{0}, 0
+	if n < 0 || n > float64(e.MaxValues) {
+		e.Fail(op, "shape is %v, want dimensions of 0 or more and at most %d values", slices.Clone(shape), e.MaxValues)
+		shape = []int{0}
 	}
-	return e.back.NewTensor(Header{state: e.State, id: e.ids.Add(1), shape: slices.Clone(shape), n: int(n)})
+	return e.back.NewTensor(e.Header(shape...))
 }
 
 // take returns an operand as the backend's tensor; ok is false after a failure.
 func (e *Engine[X]) take(op, what string, t nets.Tensor) (x X, ok bool) {
-	if e.Failed() {
+	if e.Stopped(op) {
 		return x, false
 	}
 	var none X
@@ -140,7 +153,7 @@ func (e *Engine[X]) take(op, what string, t nets.Tensor) (x X, ok bool) {
 		e.Fail(op, "%s is a %T, want a tensor of the %s engine in %v", what, t, e.name, e.dtype)
 		return x, false
 	}
-	return x, true
+	return x, x.Usable(e.State, op, what)
 }
 
 // alike returns an operand that must have the shape of ref.

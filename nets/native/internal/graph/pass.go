@@ -139,8 +139,8 @@ type Graphs struct{ b *tile.Backend }
 func New(b *tile.Backend) Graphs { return Graphs{b} }
 
 // NewGraphNet implements [core.Graphs].
-func (g Graphs) NewGraphNet(v *vectors, _ nets.Graph) core.GraphNetwork[*tile.Tensor] {
-	return &network{g.b.Learner(v), g.b, v}
+func (g Graphs) NewGraphNet(v *vectors, _ nets.Graph) (core.GraphNetwork[*tile.Tensor], error) {
+	return &network{g.b.Learner(v), g.b, v}, nil
 }
 
 type (

@@ -32,7 +32,7 @@ func (n *net[T]) gumbelPasses(g nets.GumbelSoftmax) func(int, []T) pass[T] {
 }
 
 func (p *gumbelPass[T]) forward(in []*Tensor[T]) {
-	logits, noise := in[0].data, in[1].data
+	logits, noise := in[0].Data, in[1].Data
 	temperature := T(p.g.Temperature)
 	for i, v := range logits {
 		p.relaxed[i] = (v + noise[i]) / temperature
@@ -71,7 +71,7 @@ func (p *gumbelPass[T]) backward(_ []*Tensor[T], gradOut []T, gradIn []*Tensor[T
 		return
 	}
 	scale := 1 / T(p.g.Temperature)
-	d := gradIn[0].data
+	d := gradIn[0].Data
 	for at := 0; at < len(d); {
 		for _, n := range p.g.Segments {
 			y, g := p.relaxed[at:][:n], gradOut[at:][:n]
@@ -82,7 +82,7 @@ func (p *gumbelPass[T]) backward(_ []*Tensor[T], gradOut []T, gradIn []*Tensor[T
 			at += n
 		}
 	}
-	copy(gradIn[1].data, d)
+	copy(gradIn[1].Data, d)
 }
 
 // Squashed is one component of [nets.SquashedGaussian] at work, in float64:
@@ -151,8 +151,8 @@ func (n *net[T]) squashedPasses(g nets.SquashedGaussian) func(int, []T) pass[T] 
 // squash computes component j of a row.
 func (p *squashedPass[T]) squash(in []*Tensor[T], row, j int) Squashed {
 	n := p.g.Actions
-	moments := in[0].data[row*2*n:]
-	return Squash(float64(moments[j]), float64(moments[n+j]), float64(in[1].data[row*n+j]))
+	moments := in[0].Data[row*2*n:]
+	return Squash(float64(moments[j]), float64(moments[n+j]), float64(in[1].Data[row*n+j]))
 }
 
 func (p *squashedPass[T]) forward(in []*Tensor[T]) {
@@ -178,7 +178,7 @@ func (p *squashedPass[T]) backward(in []*Tensor[T], gradOut []T, gradIn []*Tenso
 	}
 	n := p.g.Actions
 	for row := range p.rows {
-		moments := gradIn[0].data[row*2*n:]
+		moments := gradIn[0].Data[row*2*n:]
 		for j := range n {
 			s := p.squash(in, row, j)
 			var mean, r, noise float64
@@ -187,7 +187,7 @@ func (p *squashedPass[T]) backward(in []*Tensor[T], gradOut []T, gradIn []*Tenso
 			} else {
 				mean, r, noise = s.ActionBack(float64(gradOut[row*n+j]))
 			}
-			moments[j], moments[n+j], gradIn[1].data[row*n+j] = T(mean), T(r), T(noise)
+			moments[j], moments[n+j], gradIn[1].Data[row*n+j] = T(mean), T(r), T(noise)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (p *softPass[T]) forward(in []*Tensor[T]) {
 }
 
 func (*softPass[T]) at(in []*Tensor[T], i int) (v, byQ1, byQ2, byLogProb, byLogAlpha float64) {
-	return Soft(float64(in[0].data[i]), float64(in[1].data[i]), float64(in[2].data[i]), float64(in[3].data[i]))
+	return Soft(float64(in[0].Data[i]), float64(in[1].Data[i]), float64(in[2].Data[i]), float64(in[3].Data[i]))
 }
 
 func (p *softPass[T]) backward(in []*Tensor[T], gradOut []T, gradIn []*Tensor[T], _ bool) {
@@ -228,7 +228,7 @@ func (p *softPass[T]) backward(in []*Tensor[T], gradOut []T, gradIn []*Tensor[T]
 	for i, g := range gradOut {
 		_, byQ1, byQ2, byLogProb, byLogAlpha := p.at(in, i)
 		for j, by := range [...]float64{byQ1, byQ2, byLogProb, byLogAlpha} {
-			gradIn[j].data[i] = T(by * float64(g))
+			gradIn[j].Data[i] = T(by * float64(g))
 		}
 	}
 }

@@ -76,9 +76,9 @@ func (b *Backend[T]) NewNet(v *core.Vectors[*Tensor[T]]) (core.Network[*Tensor[T
 // Loss implements [core.Backend].
 func (b *Backend[T]) Loss(c *core.LossCall[*Tensor[T]]) {
 	o := &b.loss
-	o.Begin(c.Agents, c.Value.data, c.Grad.data)
+	o.Begin(c.Agents, c.Value.Data, c.Grad.Data)
 	for _, a := range c.Args {
-		o.Add(a.data, a.Shape())
+		o.Add(a.Data, a.Shape())
 	}
 	if known, err := o.Compute(c.Law); err != nil {
 		c.State.Fail("Loss", "%s: %w", c.Law.LossName(), err)
@@ -88,20 +88,20 @@ func (b *Backend[T]) Loss(c *core.LossCall[*Tensor[T]]) {
 }
 
 // Copy implements [core.Backend].
-func (*Backend[T]) Copy(dst, src *Tensor[T]) { copy(dst.data, src.data) }
+func (*Backend[T]) Copy(dst, src *Tensor[T]) { copy(dst.Data, src.Data) }
 
 // Add implements [core.Backend].
 func (*Backend[T]) Add(dst *Tensor[T], scale float64, src *Tensor[T]) {
-	axpy(T(scale), src.data, dst.data)
+	axpy(T(scale), src.Data, dst.Data)
 }
 
 // Lerp implements [core.Backend].
-func (*Backend[T]) Lerp(dst, src *Tensor[T], t float64) { lerp(dst.data, src.data, T(t)) }
+func (*Backend[T]) Lerp(dst, src *Tensor[T], t float64) { lerp(dst.Data, src.Data, T(t)) }
 
 // TDTarget implements [core.Backend].
 func (*Backend[T]) TDTarget(y, r, discount, q *Tensor[T]) {
-	for i, v := range r.data {
-		y.data[i] = v + discount.data[i]*q.data[i]
+	for i, v := range r.Data {
+		y.Data[i] = v + discount.Data[i]*q.Data[i]
 	}
 }
 
@@ -123,52 +123,10 @@ func (*Backend[T]) Parallel(parts int, part func(i, w int)) {
 }
 
 // Tensor is a row-major tensor.
-type Tensor[T core.Number] struct {
-	core.Header
-	data []T
-}
+type Tensor[T core.Number] struct{ core.Dense[T] }
 
 // NewTensor implements [core.Backend].
-func (*Backend[T]) NewTensor(h core.Header) *Tensor[T] {
-	return &Tensor[T]{h, make([]T, h.Len())}
-}
-
-// Resize implements [core.Tensor].
-func (t *Tensor[T]) Resize(rows int) {
-	t.SetRows(rows)
-	t.data = core.Grow(t.data, t.Len())
-}
-
-// Clear implements [core.Tensor].
-func (t *Tensor[T]) Clear() { clear(t.data) }
-
-// Set implements [nets.Tensor].
-func (t *Tensor[T]) Set(src []float32) {
-	if t.Host("Set", len(src)) {
-		core.Convert(t.data, src)
-	}
-}
-
-// Get implements [nets.Tensor].
-func (t *Tensor[T]) Get(dst []float32) {
-	if t.Host("Get", len(dst)) {
-		core.Convert(dst, t.data)
-	}
-}
-
-// Set64 implements [nets.Tensor].
-func (t *Tensor[T]) Set64(src []float64) {
-	if t.Host("Set64", len(src)) {
-		core.Convert(t.data, src)
-	}
-}
-
-// Get64 implements [nets.Tensor].
-func (t *Tensor[T]) Get64(dst []float64) {
-	if t.Host("Get64", len(dst)) {
-		core.Convert(dst, t.data)
-	}
-}
+func (*Backend[T]) NewTensor(h core.Header) *Tensor[T] { return &Tensor[T]{core.NewDense[T](h)} }
 
 // SetBlock sets features from to from+width of samples row to row+rows of one agent: those of sample row + r
 // are src[r·stride] and those behind it. It is Set in parts, for numbers that lie in rows of something larger.
@@ -179,7 +137,7 @@ func (t *Tensor[T]) SetBlock(agent, row, rows, from, width int, src []float32, s
 	}
 	shape := t.Shape()
 	for r := range rows {
-		core.Convert(t.data[(agent*shape[1]+row+r)*shape[2]+from:][:width], src[r*stride:][:width])
+		core.Convert(t.Data[(agent*shape[1]+row+r)*shape[2]+from:][:width], src[r*stride:][:width])
 	}
 }
 
@@ -188,7 +146,7 @@ func (t *Tensor[T]) SetBlock(agent, row, rows, from, width int, src []float32, s
 func (t *Tensor[T]) GetBlock(agent, row, rows int, dst []float32) {
 	if t.HostRows("GetBlock", agent, row, rows, len(dst)) {
 		shape := t.Shape()
-		core.Convert(dst, t.data[(agent*shape[1]+row)*shape[2]:][:len(dst)])
+		core.Convert(dst, t.Data[(agent*shape[1]+row)*shape[2]:][:len(dst)])
 	}
 }
 

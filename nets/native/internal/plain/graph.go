@@ -30,8 +30,8 @@ type plainLayer[T core.Number] struct {
 type graphNet[T core.Number] struct{ *net[T] }
 
 // NewGraphNet implements [core.Graphs].
-func (b *Backend[T]) NewGraphNet(v *core.Vectors[*Tensor[T]], _ nets.Graph) core.GraphNetwork[*Tensor[T]] {
-	return graphNet[T]{b.newNet(v)}
+func (b *Backend[T]) NewGraphNet(v *core.Vectors[*Tensor[T]], _ nets.Graph) (core.GraphNetwork[*Tensor[T]], error) {
+	return graphNet[T]{b.newNet(v)}, nil
 }
 
 // NewPass implements [core.GraphNetwork].
@@ -137,10 +137,10 @@ func (p *graphPass[T]) pool() {
 }
 
 // Embedding implements [core.GraphPass].
-func (p *graphPass[T]) Embedding(kind int, out *Tensor[T]) { copy(out.data, p.last()[kind]) }
+func (p *graphPass[T]) Embedding(kind int, out *Tensor[T]) { copy(out.Data, p.last()[kind]) }
 
 // Pooled implements [core.GraphPass].
-func (p *graphPass[T]) Pooled(out *Tensor[T]) { copy(out.data, p.g) }
+func (p *graphPass[T]) Pooled(out *Tensor[T]) { copy(out.Data, p.g) }
 
 // Head implements [core.GraphPass].
 func (p *graphPass[T]) Head(h int) { p.heads[h].forward(p, &p.run.Heads[h]) }

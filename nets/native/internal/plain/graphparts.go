@@ -199,7 +199,7 @@ func (p *plainHead[T]) forward(of *graphPass[T], w *core.HeadRun[*Tensor[T]]) {
 	})
 	p.first.forward(w.Rows, stacked(p.in, w.Rows, width), p.hidden)
 	relu(p.hidden)
-	p.second.forward(w.Rows, stacked(p.hidden, w.Rows, h), w.Out.data)
+	p.second.forward(w.Rows, stacked(p.hidden, w.Rows, h), w.Out.Data)
 }
 
 // backward adds to the gradients w.r.t. the last layer's x and by the graphs' vectors.
@@ -208,7 +208,7 @@ func (p *plainHead[T]) backward(of *graphPass[T], w *core.HeadRun[*Tensor[T]]) {
 		return
 	}
 	width, h := p.first.in, of.h
-	gout := w.Grad.data
+	gout := w.Grad.Data
 	p.gh, p.gin = core.Grow(p.gh, w.Rows*h), core.Grow(p.gin, w.Rows*width)
 	p.second.addParamGrads(w.Rows, stacked(p.hidden, w.Rows, h), gout)
 	clear(p.gh)

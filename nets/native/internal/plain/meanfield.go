@@ -147,7 +147,7 @@ func (p *fieldPass[T]) gather(gradIn []*Tensor[T]) {
 		w := t.Width()
 		for i := range p.m.Agents {
 			for b := range p.batch {
-				axpy(1, d.seen.at(i, b, at+w)[at:], t.data[(i*p.batch+b)*w:][:w])
+				axpy(1, d.seen.at(i, b, at+w)[at:], t.Data[(i*p.batch+b)*w:][:w])
 			}
 		}
 		at += w

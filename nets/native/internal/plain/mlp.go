@@ -334,7 +334,7 @@ func (p *mlpPass[T]) forward(in []*Tensor[T]) { p.layers.forward(p.join(in, true
 // join returns the inputs side by side, copying them if fresh is set.
 func (p *mlpPass[T]) join(in []*Tensor[T], fresh bool) view[T] {
 	if len(p.ports) == 1 {
-		return stacked(in[0].data, p.layers.batch, p.ports[0].Width)
+		return stacked(in[0].Data, p.layers.batch, p.ports[0].Width)
 	}
 	if fresh {
 		join(p.x, p.layers.agents, p.layers.batch, in)
@@ -349,7 +349,7 @@ func (p *mlpPass[T]) backward(in []*Tensor[T], gradOut []T, gradIn []*Tensor[T],
 		return
 	}
 	if len(gradIn) == 1 {
-		gx := stacked(gradIn[0].data, p.layers.batch, p.ports[0].Width)
+		gx := stacked(gradIn[0].Data, p.layers.batch, p.ports[0].Width)
 		clear(gx.data)
 		p.layers.backward(x, gradOut, gx, params)
 		return
@@ -369,7 +369,7 @@ func join[T core.Number](dst view[T], agents, batch int, src []*Tensor[T]) {
 		w := t.Width()
 		for i := range agents {
 			for b := range batch {
-				copy(dst.at(i, b, at+w)[at:], t.data[(i*batch+b)*w:][:w])
+				copy(dst.at(i, b, at+w)[at:], t.Data[(i*batch+b)*w:][:w])
 			}
 		}
 		at += w
@@ -383,7 +383,7 @@ func split[T core.Number](src view[T], agents, batch int, dst []*Tensor[T]) {
 		w := t.Width()
 		for i := range agents {
 			for b := range batch {
-				copy(t.data[(i*batch+b)*w:][:w], src.at(i, b, at+w)[at:])
+				copy(t.Data[(i*batch+b)*w:][:w], src.at(i, b, at+w)[at:])
 			}
 		}
 		at += w

@@ -16,7 +16,7 @@ type net[T core.Number] struct {
 }
 
 func (b *Backend[T]) newNet(v *core.Vectors[*Tensor[T]]) *net[T] {
-	return &net[T]{mul: b.mul, v: v, params: v.Params.data, grads: v.Grads.data}
+	return &net[T]{mul: b.mul, v: v, params: v.Params.Data, grads: v.Grads.Data}
 }
 
 // ZeroGrads implements [core.Learner].
@@ -40,7 +40,7 @@ type work[T core.Number] struct {
 
 // NewPass implements [core.Network].
 func (n *net[T]) NewPass(batch int, out *Tensor[T]) core.Pass[*Tensor[T]] {
-	return &work[T]{pass: n.newPass(batch, out.data)}
+	return &work[T]{pass: n.newPass(batch, out.Data)}
 }
 
 // Forward implements [core.Pass].
@@ -57,7 +57,7 @@ func (*work[T]) Want(int) bool { return true }
 
 // Backward implements [core.Pass].
 func (w *work[T]) Backward(gradOut *Tensor[T], gradIn []*Tensor[T], params bool) {
-	w.pass.backward(w.in, gradOut.data, gradIn, params)
+	w.pass.backward(w.in, gradOut.Data, gradIn, params)
 }
 
 // param is one parameter of every group within the network's flat vectors.
@@ -96,9 +96,9 @@ func (a *adam[T]) Step() {
 		from, to := g*n, (g+1)*n
 		grads := a.net.grads[from:to]
 		length := euclidean(grads)
-		a.GroupNorms.data[g] = length
+		a.GroupNorms.Data[g] = length
 		c.clip = clipFactor(T(a.Clip), length)
-		adamStep(&c, a.net.params[from:to], grads, a.First.data[from:to], a.Second.data[from:to])
+		adamStep(&c, a.net.params[from:to], grads, a.First.Data[from:to], a.Second.Data[from:to])
 	}
 }
 
