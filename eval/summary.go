@@ -32,6 +32,8 @@ type Summary struct {
 	Resamples int            `json:"resamples"`
 	Metrics   []Metric       `json:"metrics"`
 	Policies  []PolicyResult `json:"policies"`
+	// Out are the policies that failed in the middle.
+	Out []Out `json:"out,omitempty"`
 	// Objective, Constraint and Tolerance are what Verdicts are made by; an empty constraint is none.
 	Objective  string  `json:"objective"`
 	Constraint string  `json:"constraint"`
@@ -58,11 +60,15 @@ type Summary struct {
 
 // PolicyResult is one policy's estimates by metric name.
 type PolicyResult struct {
-	Name          string              `json:"name"`
-	Kind          catalog.Kind        `json:"kind"`
-	TrainingSeeds []uint64            `json:"training_seeds,omitempty"`
-	Sources       []string            `json:"sources,omitempty"`
-	Metrics       map[string]Estimate `json:"metrics"`
+	Name          string       `json:"name"`
+	Kind          catalog.Kind `json:"kind"`
+	TrainingSeeds []uint64     `json:"training_seeds,omitempty"`
+	Sources       []string     `json:"sources,omitempty"`
+	// Foreign says that it was trained elsewhere, so that its training budget is not known; Note is what else a reader
+	// must know of it.
+	Foreign bool                `json:"foreign,omitempty"`
+	Note    string              `json:"note,omitempty"`
+	Metrics map[string]Estimate `json:"metrics"`
 }
 
 // Estimate is the mean and the interquartile mean of the same scores with 95 % intervals; null in JSON where a score is
@@ -116,7 +122,7 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	}
 	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Stochastic: p.Stochastic, Statistic: statistic, Resamples: a.Resamples,
 		Metrics: metrics, Plots: a.Plots, Comparisons: []Comparison{}, Objective: a.Criteria.Objective.Name,
-		Tolerance: a.Criteria.Tolerance}
+		Tolerance: a.Criteria.Tolerance, Out: p.Out}
 	if c := a.Criteria.Constraint; c != nil {
 		s.Constraint = c.Name
 	}
@@ -126,8 +132,11 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	}
 	key := rng.New(a.Seed, "bootstrap")
 	for c, con := range p.Contestants {
-		r := PolicyResult{Name: con.Name, Kind: con.Kind, Metrics: map[string]Estimate{}}
+		r := PolicyResult{Name: con.Name, Kind: con.Kind, Foreign: con.Foreign, Metrics: map[string]Estimate{}}
 		for _, v := range con.Versions {
+			if v.Together != nil {
+				r.Note = v.Together.Note()
+			}
 			if v.Source != "" {
 				r.TrainingSeeds, r.Sources = append(r.TrainingSeeds, v.TrainingSeed), append(r.Sources, v.Source)
 			}
