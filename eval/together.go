@@ -6,17 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/foreign"
-	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -204,18 +201,18 @@ func (c *Choice) addElsewhere(all []Elsewhere) error {
 
 // elsewhere opens a policy, and says what it is: a file by its content, all else as the caller names it.
 func (c *Choice) elsewhere(e Elsewhere, spec *envs.Spec) (v Version, what string, err error) {
-	if filepath.Ext(e.What) != bundle.Extension {
+	if form := foreign.FormOf(e.What); form != foreign.Bundle {
 		p, err := e.Open(spec)
 		if err != nil {
 			return v, "", err
 		}
 		c.opened = append(c.opened, p)
-		if what = e.What; filepath.Ext(what) == onnx.Extension {
-			b, err := os.ReadFile(what)
+		if what = e.What; form == foreign.Model {
+			var b []byte
+			b, err = os.ReadFile(what)
 			what = fmt.Sprintf("onnx %x", sha256.Sum256(b))
-			return Version{Together: p}, what, err
 		}
-		return Version{Together: p}, what, nil
+		return Version{Together: p}, what, err
 	}
 	f, digest, open, err := foreign.OpenBundle(c.names, e.What)
 	if err == nil && f.Agent.Env != c.Experiment.Env.Name {

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/policy/onnx"
 )
@@ -45,6 +46,34 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Form is what a policy is named by.
+type Form int
+
+// Forms.
+const (
+	Unknown Form = iota
+	Command      // cmd:COMMAND
+	Server       // http://HOST/v2/models/NAME, https likewise, grpc://HOST/NAME
+	Model        // FILE.onnx
+	Bundle       // FILE.stoker
+)
+
+// FormOf tells what a policy is named by.
+func FormOf(what string) Form {
+	scheme, _, address := strings.Cut(what, "://")
+	switch {
+	case strings.HasPrefix(what, "cmd:"):
+		return Command
+	case address && (scheme == "http" || scheme == "https" || scheme == "grpc"):
+		return Server
+	case filepath.Ext(what) == onnx.Extension:
+		return Model
+	case filepath.Ext(what) == bundle.Extension:
+		return Bundle
+	}
+	return Unknown
+}
 
 // Options say how policies are opened.
 type Options struct {
@@ -75,19 +104,19 @@ type Policy struct {
 // firstAnswer is how long a policy may take to start: Python imports for seconds.
 const firstAnswer = time.Minute
 
-// Open opens what a policy is named by: cmd:COMMAND, http://HOST/v2/models/NAME (https, grpc://HOST/NAME) or a file
-// FILE.onnx. It is an error where the policy does not fit the spec.
+// Open opens a command, a server or an ONNX file. It is an error where the policy does not fit the spec. A command lives
+// at most as long as ctx.
 func Open(ctx context.Context, what string, spec *envs.Spec, o Options) (*Policy, error) {
 	start, cancel := within(ctx, max(o.Timeout, firstAnswer))
 	defer cancel()
 	var t transport
 	var err error
-	switch {
-	case strings.HasPrefix(what, "cmd:"):
+	switch FormOf(what) {
+	case Command:
 		t, err = openCommand(ctx, start, strings.TrimPrefix(what, "cmd:"), spec)
-	case filepath.Ext(what) == onnx.Extension:
+	case Model:
 		t, err = openModel(ctx, start, what, spec, o)
-	case strings.HasPrefix(what, "http://"), strings.HasPrefix(what, "https://"), strings.HasPrefix(what, "grpc://"):
+	case Server:
 		t, err = openServer(start, what, spec)
 	default:
 		err = errors.New("want a bundle (x.stoker), an ONNX file (x.onnx), a server (http://HOST/v2/models/NAME or " +

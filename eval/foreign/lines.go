@@ -3,10 +3,13 @@ package foreign
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +30,8 @@ type lines struct {
 	to   io.Writer
 	from *bufio.Reader
 	id   int64
+	// packed says that the other side asked for arrays in base64, which both write and read faster than lists.
+	packed bool
 }
 
 // hello is the first line of either side. Stoker's has the spec; the other side's has an error where it can't act.
@@ -34,6 +39,7 @@ type hello struct {
 	Stoker string          `json:"stoker"`
 	Spec   json.RawMessage `json:"spec,omitempty"`
 	Error  string          `json:"error,omitempty"`
+	Arrays string          `json:"arrays,omitempty"`
 }
 
 // greet exchanges hellos.
@@ -57,7 +63,10 @@ func (l *lines) greet(ctx context.Context) error {
 		return errors.New(h.Error)
 	case h.Stoker != Protocol:
 		return fmt.Errorf("it speaks %q, this program speaks %q", h.Stoker, Protocol)
+	case h.Arrays != "" && h.Arrays != "lists" && h.Arrays != "base64":
+		return fmt.Errorf("it asks for arrays as %q, want lists or base64", h.Arrays)
 	}
+	l.packed = h.Arrays == "base64"
 	return nil
 }
 
@@ -101,7 +110,7 @@ func (l *lines) request(turns []Turn) ([]byte, error) {
 			if k > 0 {
 				b = append(b, ',')
 			}
-			b = appendKind(b, l.spec, k, tensors)
+			b = l.appendKind(b, k, tensors)
 		}
 		b = append(b, "}}"...)
 	}
@@ -109,15 +118,15 @@ func (l *lines) request(turns []Turn) ([]byte, error) {
 }
 
 // appendKind appends what the agents of a kind see, by the names of an exported model's inputs.
-func appendKind(b []byte, s *envs.Spec, kind int, tensors []onnx.Tensor) []byte {
-	k := &s.Kinds[kind]
+func (l *lines) appendKind(b []byte, kind int, tensors []onnx.Tensor) []byte {
+	k := &l.spec.Kinds[kind]
 	b = append(strconv.AppendQuote(b, k.Name), ":{"...)
 	_, graph := k.Observation.(envs.Graph)
 	sep := ""
 	for i := range tensors {
 		t := &tensors[i]
 		name, mine := t.Name, true
-		if len(s.Kinds) > 1 {
+		if len(l.spec.Kinds) > 1 {
 			name, mine = strings.CutPrefix(name, k.Name+".")
 		}
 		if !mine {
@@ -128,10 +137,46 @@ func appendKind(b []byte, s *envs.Spec, kind int, tensors []onnx.Tensor) []byte 
 		if !graph {
 			shape = shape[1:] // of one episode
 		}
-		b, _ = appendTensor(b, t, shape, 0)
+		if l.packed {
+			b = appendPacked(b, t, shape)
+		} else {
+			b, _ = appendTensor(b, t, shape, 0)
+		}
 		sep = ","
 	}
 	return append(b, '}')
+}
+
+// appendPacked appends type and shape as NumPy has them, and the numbers, little-endian, in base64.
+func appendPacked(b []byte, t *onnx.Tensor, shape []int) []byte {
+	var raw []byte
+	dtype := "?"
+	for _, x := range t.Floats {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	for _, x := range t.Ints {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(x))
+	}
+	for _, x := range t.Bools {
+		raw = append(raw, 0)
+		if x {
+			raw[len(raw)-1] = 1
+		}
+	}
+	switch {
+	case t.Floats != nil:
+		dtype = "<f4"
+	case t.Ints != nil:
+		dtype = "<i8"
+	}
+	b = fmt.Appendf(b, `{"dtype":%q,"shape":[`, dtype)
+	for i, n := range shape {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(base64.StdEncoding.AppendEncode(append(b, `],"base64":"`...), raw), `"}`...)
 }
 
 // appendTensor appends nested lists of the numbers from at on, and returns where it ended.
@@ -163,11 +208,14 @@ func (l *lines) answer(line []byte, turns []Turn) error {
 		ID      *int64           `json:"id"`
 		Actions []map[string]any `json:"actions"`
 		Error   string           `json:"error"`
+		Episode int              `json:"episode"` // that the error is of
 	}
 	if err := json.Unmarshal(line, &a); err != nil {
 		return notJSON(line, err)
 	}
 	switch {
+	case a.Error != "" && a.Episode > 0 && a.Episode < len(turns):
+		return &Failure{a.Episode, errors.New(a.Error)}
 	case a.Error != "":
 		return errors.New(a.Error)
 	case a.ID == nil || *a.ID != l.id:

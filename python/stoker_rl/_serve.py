@@ -28,8 +28,8 @@ class OutOfPlay(ValueError):
         self.episode = episode
 
 
-def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: BinaryIO) -> None:
-    """Answer until the other side has ended. start makes from a spec what acts."""
+def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: BinaryIO, arrays: str = "base64") -> None:
+    """Answer until the other side has ended. start makes from a spec what acts, on lists or on arrays in base64."""
 
     def send(line: dict[str, Any]) -> None:
         write.write(json.dumps(line, allow_nan=False).encode() + b"\n")
@@ -43,7 +43,7 @@ def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: Bina
     except Exception as e:
         send({"stoker": PROTOCOL, "error": f"{type(e).__name__}: {e}"})
         raise SystemExit(1) from e
-    send({"stoker": PROTOCOL})
+    send({"stoker": PROTOCOL, "arrays": arrays})
     for line in read:
         request = json.loads(line)
         try:
@@ -148,4 +148,4 @@ def serve(policy: Any, *, raw: bool = False) -> None:
     has it, {"seed", "step", "observation": {kind: {…}}}, and returns {kind: action}: for graphs and several kinds of agents.
     """
     read, write = stdio()
-    converse(starter(policy, raw), read, write)
+    converse(starter(policy, raw), read, write, "lists" if raw else "base64")

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import numpy as np
+
+
+def array(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """An array of an observation, which is packed, or lists."""
+    if isinstance(value, dict):
+        value = np.frombuffer(base64.b64decode(value["base64"]), value["dtype"]).reshape(value["shape"])
+    return np.asarray(value, dtype=dtype)
 
 
 def width(space: dict[str, Any]) -> int:
@@ -65,4 +73,4 @@ class Kind:
     def stacked(self, episodes: list[dict[str, Any]], key: str, dtype: Any) -> np.ndarray[Any, Any] | None:
         """An entry of the observations of all episodes; None where they have none."""
         seen = [e["observation"][self.name] for e in episodes]
-        return np.array([s[key] for s in seen], dtype=dtype) if key in seen[0] else None
+        return np.stack([array(s[key], dtype) for s in seen]) if key in seen[0] else None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import onnxruntime
 
 from ._serve import Act, Episodes, converse, stdio
-from ._spaces import Kind
+from ._spaces import Kind, array
 
 TYPES = {
     "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(bool)": np.bool_,
@@ -37,6 +39,7 @@ class Model:
         self.forms: dict[str, tuple[int, ...]] = {}
         self.before: dict[int, np.ndarray[Any, Any]] = {}
         self.states: dict[int, dict[str, Any]] = {}
+        self.pool = ThreadPoolExecutor(os.cpu_count())  # onnxruntime runs outside Python's lock
         self.stateful = [n for n in self.inputs if n.startswith("state.")]
         self.actions = [self.action(k, self.prefix(k)) for k in self.kinds]
         for name in self.inputs:
@@ -91,7 +94,7 @@ class Model:
     def __call__(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
         if self.together:
             return self.run(episodes)
-        return [action for e in episodes for action in self.run([e])]
+        return [action for part in self.pool.map(lambda e: self.run([e]), episodes) for action in part]
 
     def run(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
         first = episodes[0]
@@ -111,7 +114,7 @@ class Model:
         return [{k.name: part[i] for k, part in zip(self.kinds, parts)} for i in range(len(episodes))]
 
     def percentiles(self, episode: dict[str, Any]) -> np.ndarray[Any, Any]:
-        rows = np.array(episode["observation"][self.kinds[0].name]["observation"], dtype=np.float32)
+        rows = array(episode["observation"][self.kinds[0].name]["observation"], np.float32)
         out: np.ndarray[Any, Any] = rows[:, self.kinds[0].names.index("p95")]
         return out
 
@@ -128,10 +131,7 @@ class Model:
             if own not in episodes[0]["observation"][k.name]:
                 continue
             if k.graph:
-                array = np.array(episodes[0]["observation"][k.name][own], dtype=dtype)
-                if array.ndim != len(node.shape):  # lists without entries do not say what is in them
-                    array = np.zeros([d if isinstance(d, int) else 0 for d in node.shape], dtype)
-                return array
+                return array(episodes[0]["observation"][k.name][own], dtype)
             rows = k.stacked(episodes, own, dtype)
             assert rows is not None
             if name in self.forms:
