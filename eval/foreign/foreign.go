@@ -122,6 +122,9 @@ func Open(ctx context.Context, what string, spec *envs.Spec, o Options) (*Policy
 		err = errors.New("want a bundle (x.stoker), an ONNX file (x.onnx), a server (http://HOST/v2/models/NAME or " +
 			"grpc://HOST/NAME) or a command (cmd:python my_policy.py)")
 	}
+	if err != nil && start.Err() != nil {
+		err = context.Cause(start)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
