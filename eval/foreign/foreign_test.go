@@ -279,7 +279,7 @@ func TestRefused(t *testing.T) {
 		file("a.onnx", message(7, message(5, elsewhere))):                                 "tensors in other files",
 		file("b.onnx", message(7, message(1, message(5, message(5, elsewhere))))):         "tensors in other files",
 		file("c.onnx", message(25, message(7, message(5, message(5, message(13, nil)))))): "tensors in other files",
-		file("d.onnx", message(7, deep)): "too deep", "http://127.0.0.1/": "want http://HOST", "grpc://127.0.0.1": "want grpc://HOST",
+		file("d.onnx", message(7, deep)):                                                  "too deep", "http://127.0.0.1/": "want http://HOST", "grpc://127.0.0.1": "want grpc://HOST",
 		file("empty.onnx", nil): "needs Python", "cmd:" + os.Args[0] + " -test.run=^$": `its answer "PASS"`,
 	} {
 		_, err := Open(t.Context(), what, pair(), Options{Timeout: time.Minute, Python: "no-such-python"})
