@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
@@ -239,6 +240,38 @@ func TestRequests(t *testing.T) {
 		if _, err := readLine(bufio.NewReader(strings.NewReader(text)), 5); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// The lines that docs/judging.md shows are what is said, and its answers are taken.
+func TestPage(t *testing.T) {
+	text := string(must.Get(os.ReadFile("../../docs/judging.md"))(t))
+	var said []string
+	for _, b := range strings.Split(text, "```json\n")[1:] {
+		b, _, _ = strings.Cut(b, "```")
+		said = append(said, strings.Split(strings.TrimSpace(b), "\n")...)
+	}
+	if len(said) != 4 {
+		t.Fatalf("the page has %d lines of the protocol: %q", len(said), said)
+	}
+	e := must.Get(classic.NewLQR(classic.DefaultLQR()))(t)
+	l := &lines{spec: e.Spec(), to: io.Discard, from: bufio.NewReader(strings.NewReader(said[1] + "\n"))}
+	must.Do(t, l.greet(t.Context()))
+	turn := Turn{Seed: 1, Seen: envs.NewObservation(l.spec), Act: envs.NewAction(l.spec)}
+	turn.Seen.Kinds[0].Values[0], turn.Seen.Kinds[0].Active[0] = 0.5, true
+	l.id = 1
+	if request := string(must.Get(l.request([]Turn{turn}))(t)); request != said[2]+"\n" {
+		t.Errorf("the request is %s, the page has %s", request, said[2])
+	}
+	if err := l.answer([]byte(said[3]), []Turn{turn}); err != nil || turn.Act.Kinds[0][0] != -0.25 {
+		t.Errorf("%v, %v", turn.Act, err)
+	}
+	var h, shown hello
+	must.Do(t, json.Unmarshal([]byte(said[0]), &shown))
+	spec := must.Get(envs.EncodeSpec(l.spec))(t)
+	h = hello{Stoker: Protocol, Spec: spec}
+	if !strings.HasPrefix(string(spec), `{"id":"stoker/LQR-v1"`) || shown.Stoker != h.Stoker {
+		t.Errorf("the page has %s, the first line %s", said[0], spec)
 	}
 }
 
