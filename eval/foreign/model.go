@@ -37,7 +37,7 @@ func openModel(ctx, start context.Context, file string, spec *envs.Spec, o Optio
 		return nil, fmt.Errorf("%w: ONNX files need Python 3.10 or newer: install it, or name one with --python", err)
 	case errors.As(err, &d):
 		if _, module, ok := strings.Cut(d.said, "No module named "); ok {
-			return nil, fmt.Errorf("%s has no module %s: type\n  %s %s", o.Python, strings.Fields(module)[0], o.Python, install)
+			return nil, fmt.Errorf("%s has no module %s: type\n  %s %s", o.Python, strings.Trim(strings.Fields(module)[0], `'"):`), o.Python, install)
 		}
 	}
 	return nil, err
