@@ -101,6 +101,11 @@ func (f *evalFlags) run(c *call) (any, error) {
 		}
 		return nil, err
 	}
+	for _, o := range s.Out {
+		if c.json {
+			fmt.Fprintf(c.errs, "warning: %s\n", o)
+		}
+	}
 	s.Settings, s.SettingsDigest = settings, settings.Digest()
 	s.EnvConfig, s.Workload, s.Split = x.Env.Config, x.Workload, x.Eval.Split
 	s.Command, s.Version, s.Revision = os.Args, Version(), revision()

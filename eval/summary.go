@@ -138,7 +138,10 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 				r.Note = v.Together.Note()
 			}
 			if v.Source != "" {
-				r.TrainingSeeds, r.Sources = append(r.TrainingSeeds, v.TrainingSeed), append(r.Sources, v.Source)
+				r.Sources = append(r.Sources, v.Source)
+			}
+			if v.Source != "" && (!con.Foreign || len(con.Versions) > 1) { // of one from elsewhere it is not known
+				r.TrainingSeeds = append(r.TrainingSeeds, v.TrainingSeed)
 			}
 		}
 		for k, m := range metrics {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -154,5 +155,14 @@ func TestModel(t *testing.T) {
 		if _, err := Open(t.Context(), path, spec, o); err == nil || !strings.Contains(err.Error(), "has no input or output 'obs'") {
 			t.Errorf("%s with a name that it has not: %v", name, err)
 		}
+	}
+}
+
+// The other side's own tests, in Python.
+func TestPython(t *testing.T) {
+	c := exec.CommandContext(t.Context(), onnxtest.Python(t), "-m", "unittest", "discover", "-s", "../../python/tests")
+	c.Env = append(os.Environ(), "PYTHONPATH="+must.Get(filepath.Abs("../../python"))(t))
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

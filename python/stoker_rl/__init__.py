@@ -8,19 +8,14 @@ python -m stoker_rl.onnx is what runs ONNX files for `stoker eval --policy mine=
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 __all__ = ["evaluate", "export_sb3", "serve"]
+_PLACES = {"evaluate": "._evaluate", "export_sb3": "._export", "serve": "._serve"}
 
 
-def __getattr__(name: str) -> Any:
-    # Imported when asked for: the relay of evaluate starts without NumPy.
-    if name == "serve":
-        from ._serve import serve as found
-    elif name == "evaluate":
-        from ._evaluate import evaluate as found
-    elif name == "export_sb3":
-        from ._export import export_sb3 as found
-    else:
+def __getattr__(name: str) -> Any:  # when it is asked for: the relay of evaluate starts without NumPy
+    if name not in _PLACES:
         raise AttributeError(name)
-    return found
+    return getattr(import_module(_PLACES[name], __name__), name)

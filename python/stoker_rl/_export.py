@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
         wide = int(space.n) if isinstance(space, spaces.Discrete) else int(sum(space.nvec))
         inputs.append(torch.ones((1, wide), dtype=torch.bool))
         names.append("mask")
-    # Not dynamo: it fails on the distributions of Stable-Baselines3.
-    torch.onnx.export(policy, tuple(inputs), os.fspath(file), input_names=names, output_names=["action"], opset_version=17,
-                      dynamic_axes={n: {0: "batch"} for n in [*names, "action"]}, dynamo=False)
+    with warnings.catch_warnings():  # dynamo, which is new, fails on the distributions of Stable-Baselines3
+        warnings.simplefilter("ignore")
+        torch.onnx.export(policy, tuple(inputs), os.fspath(file), input_names=names, output_names=["action"], opset_version=17,
+                          dynamic_axes={n: {0: "batch"} for n in [*names, "action"]}, dynamo=False)

@@ -104,9 +104,7 @@ class Asker:
 
     def ask(self, episodes: Episodes, state: Any = None) -> tuple[np.ndarray[Any, Any], Any]:
         k = self.kind
-        rows = k.stacked(episodes, "observation", np.float32)
-        assert rows is not None
-        seen = k.shaped(rows, self.form)
+        seen = k.stacked(episodes, "observation", np.float32).reshape(-1, *self.form)
         more: dict[str, Any] = {}
         if "deterministic" in self.takes:
             more["deterministic"] = True
@@ -115,7 +113,8 @@ class Asker:
         if "episode_start" in self.takes:
             starts = np.array([e["step"] == 0 for e in episodes])
             more["episode_start"] = np.repeat(starts, len(seen) // len(episodes))
-        if self.mask and (mask := k.stacked(episodes, "mask", bool)) is not None:
+        if self.mask and "mask" in episodes[0]["observation"][k.name]:
+            mask = k.stacked(episodes, "mask", bool)
             more[self.mask] = mask.reshape(len(seen), -1) if len(self.form) == 1 else mask
         if "active" in self.takes:
             more["active"] = k.stacked(episodes, "active", bool)

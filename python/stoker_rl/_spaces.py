@@ -58,10 +58,6 @@ class Kind:
             "these fit: " + ", ".join(str(["batch", *f]) for f in forms)
         )
 
-    def shaped(self, rows: np.ndarray[Any, Any], form: tuple[int, ...]) -> np.ndarray[Any, Any]:
-        """Rows [episodes, agents, wide] in a form of layout."""
-        return rows.reshape((-1, *form))
-
     def actions(self, values: Any, episodes: int) -> np.ndarray[Any, Any]:
         """What a policy gives, as [episodes, agents, components] in float32."""
         out = np.asarray(values, dtype=np.float32)
@@ -70,7 +66,6 @@ class Kind:
             raise ValueError(f"the action of {self.name} has the shape {list(out.shape)}, want {list(want)}")
         return out.reshape(want)
 
-    def stacked(self, episodes: list[dict[str, Any]], key: str, dtype: Any) -> np.ndarray[Any, Any] | None:
-        """An entry of the observations of all episodes; None where they have none."""
-        seen = [e["observation"][self.name] for e in episodes]
-        return np.stack([array(s[key], dtype) for s in seen]) if key in seen[0] else None
+    def stacked(self, episodes: list[dict[str, Any]], key: str, dtype: Any) -> np.ndarray[Any, Any]:
+        """An entry of the observations of all episodes."""
+        return np.stack([array(e["observation"][self.name][key], dtype) for e in episodes])

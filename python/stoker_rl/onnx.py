@@ -17,7 +17,6 @@ TYPES = {
     "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(bool)": np.bool_,
     "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8,
 }
-ALIASES = {"obs": "observation"}
 
 
 class Model:
@@ -29,8 +28,9 @@ class Model:
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
         self.kinds = [Kind(k) for k in spec["kinds"]]
-        self.inputs = {self.name(i.name, bind): i for i in self.session.get_inputs()}
-        self.outputs = {self.name(o.name, bind): o for o in self.session.get_outputs()}
+        names = {"obs": "observation", **bind}
+        self.inputs = {names.get(i.name, i.name): i for i in self.session.get_inputs()}
+        self.outputs = {names.get(o.name, o.name): o for o in self.session.get_outputs()}
         for given in bind:
             if all(given != n.name for n in [*self.inputs.values(), *self.outputs.values()]):
                 raise ValueError(f"--bind: the file has no input or output {given!r}; it has {self.has()}")
@@ -50,10 +50,6 @@ class Model:
             and not any(k.graph for k in self.kinds)
             and not any(isinstance(b, int) for b in batches)
         )
-
-    @staticmethod
-    def name(name: str, bind: dict[str, str]) -> str:
-        return bind.get(name, ALIASES.get(name, name))
 
     def has(self) -> str:
         return "; ".join(f"{what} " + ", ".join(f"{n.name} {n.shape}" for n in nodes.values())
@@ -108,15 +104,10 @@ class Model:
         if self.stateful:
             self.states[first["seed"]] = dict(zip(self.stateful, got[len(self.actions):]))
         if "before" in self.inputs:
-            for e in episodes:
-                self.before[e["seed"]] = self.percentiles(e)
+            seen = self.kinds[0].stacked(episodes, "observation", np.float32)[:, :, self.kinds[0].names.index("p95")]
+            self.before.update(zip((e["seed"] for e in episodes), seen))
         parts = [k.actions(v, len(episodes)) for k, v in zip(self.kinds, got)]
         return [{k.name: part[i] for k, part in zip(self.kinds, parts)} for i in range(len(episodes))]
-
-    def percentiles(self, episode: dict[str, Any]) -> np.ndarray[Any, Any]:
-        rows = array(episode["observation"][self.kinds[0].name]["observation"], np.float32)
-        out: np.ndarray[Any, Any] = rows[:, self.kinds[0].names.index("p95")]
-        return out
 
     def feed(self, name: str, node: Any, episodes: Episodes) -> np.ndarray[Any, Any]:
         """What an input is given."""
@@ -133,11 +124,8 @@ class Model:
             if k.graph:
                 return array(episodes[0]["observation"][k.name][own], dtype)
             rows = k.stacked(episodes, own, dtype)
-            assert rows is not None
-            if name in self.forms:
-                return k.shaped(rows, self.forms[name])
-            whole = [d for d in node.shape[1:]]
-            return rows.reshape([-1, *whole]) if all(isinstance(d, int) for d in whole) else rows
+            form = self.forms.get(name, node.shape[1:])
+            return rows.reshape(-1, *form) if all(isinstance(d, int) for d in form) else rows
         raise ValueError(f"the environment does not show what the input {name!r} takes")
 
 
