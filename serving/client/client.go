@@ -12,9 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -172,54 +172,26 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Answer, error) {
 	if c.conn != nil {
 		return c.inferRPC(ctx, r)
 	}
-	body, err := json.Marshal(bodyOf(r))
-	if err != nil {
-		return nil, err
+	var inputs, outputs []any
+	for _, t := range r.Inputs {
+		d, data := describe(t)
+		inputs = append(inputs, map[string]any{"name": d.Name, "datatype": d.Type, "shape": d.Shape, "data": data})
 	}
-	text, err := c.send(ctx, http.MethodPost, c.url+"/infer", body)
+	for _, name := range r.Outputs {
+		outputs = append(outputs, map[string]string{"name": name})
+	}
+	body := map[string]any{"inputs": inputs, "outputs": outputs}
+	if r.Sequence != "" {
+		body["parameters"] = r.params()
+	}
+	text, err := json.Marshal(body)
+	if err == nil {
+		text, err = c.send(ctx, http.MethodPost, c.url+"/infer", text)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return parse(text)
-}
-
-type (
-	inputJSON struct {
-		Tensor
-		Data any `json:"data"`
-	}
-	outputJSON struct {
-		Tensor
-		Data json.RawMessage `json:"data"`
-	}
-	nameJSON struct {
-		Name string `json:"name"`
-	}
-	requestJSON struct {
-		Params  map[string]any `json:"parameters,omitempty"`
-		Inputs  []inputJSON    `json:"inputs"`
-		Outputs []nameJSON     `json:"outputs"`
-	}
-)
-
-func bodyOf(r *Request) requestJSON {
-	out := requestJSON{Params: r.params()}
-	for _, t := range r.Inputs {
-		in := inputJSON{Tensor: describe(t)}
-		switch in.Type {
-		case wire.Float32:
-			in.Data = t.Floats
-		case wire.Int64:
-			in.Data = t.Ints
-		default:
-			in.Data = t.Bools
-		}
-		out.Inputs = append(out.Inputs, in)
-	}
-	for _, o := range r.Outputs {
-		out.Outputs = append(out.Outputs, nameJSON{o})
-	}
-	return out
 }
 
 func (r *Request) params() map[string]any {
@@ -229,19 +201,19 @@ func (r *Request) params() map[string]any {
 	return map[string]any{"sequence_id": r.Sequence, "sequence_start": r.Start, "sequence_end": r.End}
 }
 
-// describe is a tensor's name, type and shape.
-func describe(t onnx.Tensor) Tensor {
-	d := Tensor{Name: t.Name, Type: wire.Bool}
+// describe is a tensor's name, type and shape, and its numbers.
+func describe(t onnx.Tensor) (d Tensor, data any) {
+	d, data = Tensor{Name: t.Name, Type: wire.Bool}, t.Bools
 	switch {
 	case t.Floats != nil:
-		d.Type = wire.Float32
+		d.Type, data = wire.Float32, t.Floats
 	case t.Ints != nil:
-		d.Type = wire.Int64
+		d.Type, data = wire.Int64, t.Ints
 	}
 	for _, n := range t.Shape {
 		d.Shape = append(d.Shape, int64(n))
 	}
-	return d
+	return d, data
 }
 
 // send makes a call of HTTP and returns the body of its answer.
@@ -276,7 +248,10 @@ func (c *Client) send(ctx context.Context, method, address string, body []byte) 
 func parse(text []byte) (*Answer, error) {
 	var in struct {
 		Params  map[string]any `json:"parameters"`
-		Outputs []outputJSON   `json:"outputs"`
+		Outputs []struct {
+			Tensor
+			Data json.RawMessage `json:"data"`
+		} `json:"outputs"`
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
 		return nil, fmt.Errorf("its answer is not the JSON that is wanted: %w", err)
@@ -343,7 +318,7 @@ func (c *Client) inferRPC(ctx context.Context, r *Request) (*Answer, error) {
 		in.Parameters[name] = p
 	}
 	for _, t := range r.Inputs {
-		d := describe(t)
+		d, _ := describe(t)
 		in.Inputs = append(in.Inputs, &inference.ModelInferRequest_InferInputTensor{Name: d.Name, Datatype: d.Type, Shape: d.Shape,
 			Contents: &inference.InferTensorContents{Fp32Contents: t.Floats, Int64Contents: t.Ints, BoolContents: t.Bools}})
 	}
@@ -389,39 +364,39 @@ func read(m *inference.ModelInferResponse) (*Answer, error) {
 	return a, nil
 }
 
-func fromContents(c *inference.InferTensorContents) (out []float32) {
-	out = append(out, c.GetFp32Contents()...)
-	for _, x := range c.GetFp64Contents() {
-		out = append(out, float32(x))
-	}
-	for _, x := range c.GetInt64Contents() {
-		out = append(out, float32(x))
-	}
-	for _, x := range c.GetIntContents() {
-		out = append(out, float32(x))
+func fromContents(c *inference.InferTensorContents) []float32 {
+	return slices.Concat(c.GetFp32Contents(), floats(c.GetFp64Contents()), floats(c.GetInt64Contents()), floats(c.GetIntContents()))
+}
+
+func floats[T float32 | float64 | int32 | int64](numbers []T) []float32 {
+	out := make([]float32, len(numbers))
+	for i, x := range numbers {
+		out[i] = float32(x)
 	}
 	return out
 }
 
 // fromBytes reads numbers of a type, little-endian.
-func fromBytes(datatype string, b []byte) (out []float32, err error) {
-	size := map[string]int{"FP32": 4, "INT32": 4, "FP64": 8, "INT64": 8}[datatype]
-	if size == 0 || len(b)%size != 0 {
-		return nil, fmt.Errorf("has %d bytes of %s, want numbers of FP32, FP64, INT32 or INT64", len(b), datatype)
+func fromBytes(datatype string, b []byte) ([]float32, error) {
+	switch datatype {
+	case "FP32":
+		return decode[float32](b)
+	case "FP64":
+		return decode[float64](b)
+	case "INT32":
+		return decode[int32](b)
+	case "INT64":
+		return decode[int64](b)
 	}
-	for ; len(b) > 0; b = b[size:] {
-		var x float32
-		switch datatype {
-		case "FP32":
-			x = math.Float32frombits(binary.LittleEndian.Uint32(b))
-		case "INT32":
-			x = float32(int32(binary.LittleEndian.Uint32(b)))
-		case "FP64":
-			x = float32(math.Float64frombits(binary.LittleEndian.Uint64(b)))
-		default:
-			x = float32(int64(binary.LittleEndian.Uint64(b)))
-		}
-		out = append(out, x)
+	return nil, fmt.Errorf("is of type %s, want FP32, FP64, INT32 or INT64", datatype)
+}
+
+func decode[T float32 | float64 | int32 | int64](b []byte) ([]float32, error) {
+	size := binary.Size(T(0))
+	if len(b)%size != 0 {
+		return nil, fmt.Errorf("has %d bytes, want numbers of %d", len(b), size)
 	}
-	return out, nil
+	numbers := make([]T, len(b)/size)
+	_, err := binary.Decode(b, binary.LittleEndian, numbers)
+	return floats(numbers), err
 }
