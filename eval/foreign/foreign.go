@@ -172,14 +172,13 @@ func (p *Policy) Act(ctx context.Context, turns []Turn) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if limited.Err() != nil {
-			err = context.Cause(limited)
+		f := &Failure{0, err}
+		errors.As(err, &f)
+		// What waits says in words of its own that its time was over.
+		if cause := context.Cause(limited); cause != nil && !errors.Is(f.Err, cause) {
+			f.Err = cause
 		}
-		var f *Failure
-		if errors.As(err, &f) {
-			return f
-		}
-		return &Failure{0, err}
+		return f
 	}
 	for _, t := range turns {
 		for k, act := range t.Act.Kinds {
