@@ -25,7 +25,7 @@ func (e *elsewhere) flags() []flag {
 			"http://HOST/v2/models/M, grpc://HOST/M or cmd:COMMAND (repeatable)").by(namedPolicies),
 		option(repeated{&e.groups}, "group", "`NAME`, or NAME=A,B: all of --policy, or A and B, are training seeds of one "+
 			"method NAME (repeatable)"),
-		option(&e.Python, "python", "the Python that runs ONNX files").by(among(orFiles, func(*call) []string { return nil })),
+		option(&e.Python, "python", "the Python that runs ONNX files"),
 		option(&e.Bind, "bind", "names in ONNX files and what they are, as in obs=observation,24=action"),
 		option(&e.Timeout, "policy-timeout", "how long an answer of a policy of --policy may take"),
 	}
@@ -61,8 +61,8 @@ func (e *elsewhere) list(c *call) ([]eval.Elsewhere, error) {
 			return nil, usage("--policy: %q, want NAME=WHAT, as in mine=x.onnx", text)
 		}
 		if slices.ContainsFunc(out, func(o eval.Elsewhere) bool { return o.Name == name }) {
-			return nil, usage("--policy: %s is named twice; policies that are training seeds of one method have names of their "+
-				"own, and --group joins them", name)
+			return nil, usage("--policy: %s is named twice; training seeds of one method have names of their own, and --group "+
+				"joins them", name)
 		}
 		out = append(out, eval.Elsewhere{Name: name, What: what, Open: func(spec *envs.Spec) (*foreign.Policy, error) {
 			return foreign.Open(c.ctx, what, spec, e.Options)

@@ -73,7 +73,8 @@ func matched(paths []string) ([]string, error) {
 // lists are added, unless the caller named some; a named one has the experiment's configuration where it lists that baseline.
 // Policies that were trained elsewhere are opened: the choice is to be closed. What the caller got wrong is marked as
 // train.ErrUsage.
-func Choose(names *catalog.Catalog, paths []string, config string, sets []string, elsewhere ...Elsewhere) (_ *Choice, err error) {
+func Choose(names *catalog.Catalog, paths []string, config string, sets []string,
+	elsewhere ...Elsewhere) (_ *Choice, err error) {
 	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}, sets: sets, config: config,
 		dials: map[int][]float64{}}
 	defer func() {

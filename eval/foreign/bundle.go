@@ -12,7 +12,8 @@ import (
 
 // OpenBundle reads a bundle and returns what makes its policy, without guard and fallback: it scores as the checkpoint
 // that it was exported from.
-func OpenBundle(names *catalog.Catalog, file string) (f *bundle.File, digest string, open func(*envs.Spec) (envs.Policy, error), err error) {
+func OpenBundle(names *catalog.Catalog, file string) (f *bundle.File, digest string,
+	open func(*envs.Spec) (envs.Policy, error), err error) {
 	f, digest, err = bundle.Open(file, bundle.Limits{})
 	if err != nil {
 		return nil, "", nil, err

@@ -43,7 +43,7 @@ func openCommand(ctx, start context.Context, line string, spec *envs.Spec) (tran
 
 // launch starts a process, which lives at most as long as ctx, and exchanges hellos.
 func launch(ctx, start context.Context, words []string, spec *envs.Spec) (*child, error) {
-	c := &child{cmd: exec.CommandContext(ctx, words[0], words[1:]...), ended: make(chan struct{})} //nolint:gosec // the user typed it
+	c := &child{cmd: exec.CommandContext(ctx, words[0], words[1:]...), ended: make(chan struct{})}
 	c.cmd.Stderr, c.cmd.WaitDelay = &c.errs, grace
 	stdin, err := c.cmd.StdinPipe()
 	if err != nil {

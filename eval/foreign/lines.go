@@ -77,7 +77,8 @@ func notJSON(line []byte, err error) error {
 	if len(text) > shown {
 		text = text[:shown] + "…"
 	}
-	return fmt.Errorf("its answer %q is not the JSON that is wanted (%w); whatever else it prints belongs on standard error", text, err)
+	return fmt.Errorf("its answer %q is not the JSON that is wanted (%w); whatever else it prints belongs on standard "+
+		"error", text, err)
 }
 
 // act asks for the actions of all turns in one request.

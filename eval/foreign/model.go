@@ -37,7 +37,8 @@ func openModel(ctx, start context.Context, file string, spec *envs.Spec, o Optio
 		return nil, fmt.Errorf("%w: ONNX files need Python 3.10 or newer: install it, or name one with --python", err)
 	case errors.As(err, &d):
 		if _, module, ok := strings.Cut(d.said, "No module named "); ok {
-			return nil, fmt.Errorf("%s has no module %s: type\n  %s %s", o.Python, strings.Trim(strings.Fields(module)[0], `'"):`), o.Python, install)
+			module = strings.Trim(strings.Fields(module)[0], `'"):`)
+			return nil, fmt.Errorf("%s has no module %s: type\n  %s %s", o.Python, module, o.Python, install)
 		}
 	}
 	return nil, err
@@ -90,7 +91,8 @@ func checkMessage(b []byte, kind string, depth int) error {
 		}
 		b = value[m:]
 		if kind == "tensor" && (field == external || field == location && value[0] != 0) {
-			return errors.New("it has tensors in other files: save it with all data inside (onnx.save without save_as_external_data)")
+			return errors.New("it has tensors in other files: save it with all data inside (onnx.save without " +
+				"save_as_external_data)")
 		}
 		if part, ok := parts[kind][field]; ok && form == protowire.BytesType {
 			inside, _ := protowire.ConsumeBytes(value)

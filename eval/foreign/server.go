@@ -175,7 +175,8 @@ func (s *server) ask(ctx context.Context, turns []Turn, r client.Request) error 
 		}
 		n := len(turns[0].Act.Kinds[k])
 		if o := a.Outputs[i]; len(o.Data) != len(turns)*n {
-			return fmt.Errorf("its output %q has the shape %v, want %d numbers for each of %d episodes", name, o.Shape, n, len(turns))
+			return fmt.Errorf("its output %q has the shape %v, want %d numbers for each of %d episodes", name, o.Shape, n,
+				len(turns))
 		}
 		for j, t := range turns {
 			copy(t.Act.Kinds[k], a.Outputs[i].Data[j*n:(j+1)*n])
@@ -212,7 +213,8 @@ func (s *server) close() error {
 			continue
 		}
 		ctx, cancel := within(context.Background(), grace)
-		_, err = s.Infer(ctx, &client.Request{Inputs: all, Outputs: s.outputs, Sequence: fmt.Sprint(s.sequence, slot), Start: true, End: true})
+		_, err = s.Infer(ctx, &client.Request{Inputs: all, Outputs: s.outputs, Sequence: fmt.Sprint(s.sequence, slot),
+			Start: true, End: true})
 		cancel()
 		if err != nil {
 			break // the server may be gone

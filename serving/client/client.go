@@ -115,7 +115,7 @@ func Open(address string) (*Client, error) {
 	}
 	path := strings.Trim(u.Path, "/")
 	if u.Scheme != "grpc" {
-		if parts := strings.Split(path, "/"); u.Host == "" || len(parts) < 3 || parts[len(parts)-2] != "models" && parts[len(parts)-2] != "versions" {
+		if _, name, ok := strings.Cut(path, "v2/models/"); u.Host == "" || !ok || name == "" {
 			return nil, errors.New("want http://HOST/v2/models/NAME")
 		}
 		return &Client{url: strings.TrimSuffix(address, "/"), http: http.Client{Transport: &http.Transport{
@@ -151,7 +151,8 @@ func (c *Client) Model(ctx context.Context) (m Model, err error) {
 		}
 		return m, err
 	}
-	a, err := inference.NewGRPCInferenceServiceClient(c.conn).ModelMetadata(ctx, &inference.ModelMetadataRequest{Name: c.name})
+	a, err := inference.NewGRPCInferenceServiceClient(c.conn).ModelMetadata(ctx,
+		&inference.ModelMetadataRequest{Name: c.name})
 	if err != nil {
 		return m, plain(err)
 	}
@@ -227,7 +228,7 @@ func (c *Client) send(ctx context.Context, method, address string, body []byte) 
 	if err != nil {
 		return nil, err
 	}
-	defer a.Body.Close() //nolint:errcheck // it was read
+	defer a.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(a.Body, mostAnswer+1))
 	switch {
 	case err != nil:
@@ -319,7 +320,8 @@ func (c *Client) inferRPC(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	for _, t := range r.Inputs {
 		d, _ := describe(t)
-		in.Inputs = append(in.Inputs, &inference.ModelInferRequest_InferInputTensor{Name: d.Name, Datatype: d.Type, Shape: d.Shape,
+		in.Inputs = append(in.Inputs, &inference.ModelInferRequest_InferInputTensor{
+			Name: d.Name, Datatype: d.Type, Shape: d.Shape,
 			Contents: &inference.InferTensorContents{Fp32Contents: t.Floats, Int64Contents: t.Ints, BoolContents: t.Bools}})
 	}
 	for _, o := range r.Outputs {
@@ -365,7 +367,8 @@ func read(m *inference.ModelInferResponse) (*Answer, error) {
 }
 
 func fromContents(c *inference.InferTensorContents) []float32 {
-	return slices.Concat(c.GetFp32Contents(), floats(c.GetFp64Contents()), floats(c.GetInt64Contents()), floats(c.GetIntContents()))
+	return slices.Concat(c.GetFp32Contents(), floats(c.GetFp64Contents()), floats(c.GetInt64Contents()),
+		floats(c.GetIntContents()))
 }
 
 func floats[T float32 | float64 | int32 | int64](numbers []T) []float32 {
