@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from typing import Any
@@ -20,9 +21,12 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
     from gymnasium import spaces
 
     class Policy(torch.nn.Module):
+        shift: torch.Tensor
+        scale: torch.Tensor
+
         def __init__(self) -> None:
             super().__init__()
-            self.policy = model.policy
+            self.policy = copy.deepcopy(model.policy)  # which may be on a GPU, and in training
             self.space = model.action_space
             self.masked = type(model).__name__ == "MaskablePPO"
             if vecnormalize is not None and vecnormalize.norm_obs:
@@ -35,7 +39,7 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
             else:
                 self.clip = 0.0
 
-        def forward(self, obs: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        def forward(self, obs: torch.Tensor, mask: torch.Tensor | None = None) -> Any:
             if self.clip:
                 obs = torch.clamp((obs.double() - self.shift) / self.scale, -self.clip, self.clip).float()
             p = self.policy
@@ -57,21 +61,22 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
             """The likeliest legal choice of each component."""
             if mask is not None:
                 logits = torch.where(mask, logits, torch.full_like(logits, -1e8))
-            sizes = [int(self.space.n)] if isinstance(self.space, spaces.Discrete) else [int(n) for n in self.space.nvec]
-            parts = torch.split(logits, sizes, dim=1)
+            parts = torch.split(logits, choices, dim=1)
             return torch.cat([part.argmax(dim=1, keepdim=True) for part in parts], dim=1).float()
 
+    if getattr(model, "use_sde", False):
+        raise ValueError(f"{type(model).__name__} explores by use_sde, whose policies are not written")
     if not isinstance(model.action_space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete)):
         raise ValueError(f"the action space is {model.action_space}, want a Box, a Discrete or a MultiDiscrete")
     if not isinstance(model.observation_space, spaces.Box) or len(model.observation_space.shape) != 1:
         raise ValueError(f"the observation space is {model.observation_space}, want a Box of one dimension")
+    act = model.action_space
+    choices = [] if isinstance(act, spaces.Box) else [int(n) for n in getattr(act, "nvec", [getattr(act, "n", 0)])]
     policy = Policy().to("cpu").eval()
     inputs: list[Any] = [torch.zeros((1, *model.observation_space.shape))]
     names = ["obs"]
     if policy.masked:
-        space = model.action_space
-        wide = int(space.n) if isinstance(space, spaces.Discrete) else int(sum(space.nvec))
-        inputs.append(torch.ones((1, wide), dtype=torch.bool))
+        inputs.append(torch.ones((1, sum(choices)), dtype=torch.bool))
         names.append("mask")
     with warnings.catch_warnings():  # dynamo, which is new, fails on the distributions of Stable-Baselines3
         warnings.simplefilter("ignore")

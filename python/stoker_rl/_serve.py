@@ -52,7 +52,7 @@ def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: Bina
                 for name, values in action.items():
                     if not np.isfinite(values).all():
                         raise OutOfPlay(i, f"the action of {name} has a number that is not finite: {values.tolist()}")
-            answer = {"actions": [{k: v.tolist() for k, v in a.items()} for a in actions]}
+            answer: dict[str, Any] = {"actions": [{k: v.tolist() for k, v in a.items()} for a in actions]}
         except Exception as e:
             if not isinstance(e, OutOfPlay):
                 traceback.print_exc()

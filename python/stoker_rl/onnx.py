@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped,unused-ignore]
 
 from ._serve import Act, Episodes, converse, stdio
 from ._spaces import Kind, array
