@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import warnings
 from typing import Any
@@ -26,7 +25,7 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
 
         def __init__(self) -> None:
             super().__init__()
-            self.policy = copy.deepcopy(model.policy)  # which may be on a GPU, and in training
+            self.policy = model.policy
             self.space = model.action_space
             self.masked = type(model).__name__ == "MaskablePPO"
             if vecnormalize is not None and vecnormalize.norm_obs:
@@ -52,7 +51,7 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
                 action = p.action_net(latent)
             if not isinstance(self.space, spaces.Box):
                 return self.choose(action, mask)
-            low, high = torch.as_tensor(self.space.low), torch.as_tensor(self.space.high)
+            low, high = (torch.as_tensor(x, device=action.device) for x in (self.space.low, self.space.high))
             if p.squash_output:  # from (−1, 1), as unscale_action has it
                 return low + 0.5 * (action + 1.0) * (high - low)
             return torch.maximum(torch.minimum(action, high), low)
@@ -72,13 +71,15 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
         raise ValueError(f"the observation space is {model.observation_space}, want a Box of one dimension")
     act = model.action_space
     choices = [] if isinstance(act, spaces.Box) else [int(n) for n in getattr(act, "nvec", [getattr(act, "n", 0)])]
-    policy = Policy().to("cpu").eval()
-    inputs: list[Any] = [torch.zeros((1, *model.observation_space.shape))]
+    policy, training = Policy().to(model.device), model.policy.training
+    policy.eval()
+    inputs: list[Any] = [torch.zeros((1, *model.observation_space.shape), device=model.device)]
     names = ["obs"]
     if policy.masked:
-        inputs.append(torch.ones((1, sum(choices)), dtype=torch.bool))
+        inputs.append(torch.ones((1, sum(choices)), dtype=torch.bool, device=model.device))
         names.append("mask")
     with warnings.catch_warnings():  # dynamo, which is new, fails on the distributions of Stable-Baselines3
         warnings.simplefilter("ignore")
         torch.onnx.export(policy, tuple(inputs), os.fspath(file), input_names=names, output_names=["action"], opset_version=17,
                           dynamic_axes={n: {0: "batch"} for n in [*names, "action"]}, dynamo=False)
+    model.policy.train(training)
