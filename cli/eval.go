@@ -19,15 +19,16 @@ type evalFlags struct {
 	seeds, config     string
 	workers           int
 	force, noFrontier bool
+	elsewhere
 }
 
 func evalCommand() *command {
 	f := &evalFlags{}
 	return &command{
-		name: "eval", takes: "RUN|SWEEP|CHECKPOINT|POLICY…", stop: "stopping, nothing is written",
-		args: arguments{1, -1, "what to compare, a run, checkpoint or policy,"}, json: "print eval.json instead of the table",
+		name: "eval", takes: "[RUN|SWEEP|CHECKPOINT|POLICY]…", stop: "stopping, nothing is written",
+		args: arguments{0, -1, ""}, json: "print eval.json instead of the table",
 		out: "folder of the result (default: eval in the first run's folder, or the sweep's)",
-		flags: []flag{
+		flags: append([]flag{
 			option(seedList(&f.seeds), "seeds", "workload seeds, as in 1-20 (default: the configuration's)"),
 			option(repeated{&f.sets}, "set",
 				"set a key of the configuration, as in eval.split=train (repeatable)").by(keys),
@@ -36,7 +37,7 @@ func evalCommand() *command {
 			workers(&f.workers),
 			option(&f.force, "force", "replace an evaluation with other settings in that folder, and say what it was"),
 			option(&f.noFrontier, "no-frontier", "leave out the frontiers of policies with a dial, and their episodes"),
-		},
+		}, f.elsewhere.flags()...),
 		complete: among(orFiles, func(c *call) []string { return c.baselines("") }),
 		run:      f.run,
 	}
@@ -50,7 +51,11 @@ func (f *evalFlags) run(c *call) (any, error) {
 	if f.seeds != "" {
 		sets = append(sets, "eval.seeds="+f.seeds)
 	}
-	choice, err := eval.Choose(c.Catalog, c.args, f.config, sets)
+	elsewhere, err := f.elsewhere.list(c)
+	if err != nil {
+		return nil, err
+	}
+	choice, err := eval.Choose(c.Catalog, c.args, f.config, sets, elsewhere...)
 	var damaged *checkpoints.RefusedError
 	switch {
 	case errors.As(err, &damaged):
@@ -58,6 +63,7 @@ func (f *evalFlags) run(c *call) (any, error) {
 	case err != nil:
 		return nil, usage("%w", err)
 	}
+	defer choice.Close()
 	x := choice.Experiment
 	if f.config != "" {
 		c.renamed(x)
@@ -68,7 +74,7 @@ func (f *evalFlags) run(c *call) (any, error) {
 			return nil, usage("there is no run's folder: name a folder for the result with --out")
 		}
 		out = filepath.Join(choice.Runs[0].Dir, "eval")
-		if sweep.Is(c.args[0]) {
+		if len(c.args) > 0 && sweep.Is(c.args[0]) {
 			out = filepath.Join(c.args[0], "eval")
 		}
 	}
@@ -94,6 +100,11 @@ func (f *evalFlags) run(c *call) (any, error) {
 			fmt.Fprintf(c.errs, "stopped by %v: nothing is written\n", sig)
 		}
 		return nil, err
+	}
+	for _, o := range s.Out {
+		if c.json {
+			fmt.Fprintf(c.errs, "warning: %s\n", o)
+		}
 	}
 	s.Settings, s.SettingsDigest = settings, settings.Digest()
 	s.EnvConfig, s.Workload, s.Split = x.Env.Config, x.Workload, x.Eval.Split

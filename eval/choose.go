@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/foreign"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -43,6 +44,7 @@ type Choice struct {
 	called []named        // what the contestants are called by
 	runOf  []int          // the contestant of each of Runs
 	played []string       // what each contestant is, see Settings
+	opened []*foreign.Policy
 }
 
 // RunOf is a run folder and its contestant's name.
@@ -69,10 +71,17 @@ func matched(paths []string) ([]string, error) {
 // runs), checkpoints, policies of the zoo, or baselines of the catalog names. Runs whose configurations are equal but for the
 // seed form one contestant, and so do checkpoints of such runs after the same number of steps. Baselines that the experiment
 // lists are added, unless the caller named some; a named one has the experiment's configuration where it lists that baseline.
-// What the caller got wrong is marked as train.ErrUsage.
-func Choose(names *catalog.Catalog, paths []string, config string, sets []string) (*Choice, error) {
+// Policies that were trained elsewhere are opened: the choice is to be closed. What the caller got wrong is marked as
+// train.ErrUsage.
+func Choose(names *catalog.Catalog, paths []string, config string, sets []string,
+	elsewhere ...Elsewhere) (_ *Choice, err error) {
 	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}, sets: sets, config: config,
 		dials: map[int][]float64{}}
+	defer func() {
+		if err != nil {
+			c.Close()
+		}
+	}()
 	if config != "" {
 		load := func(sets []string) (*configs.Experiment, error) { return configs.Load(config, sets, names) }
 		x, err := inEvaluation(load, sets)
@@ -81,7 +90,7 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 		}
 		c.Experiment = x
 	}
-	paths, err := matched(paths)
+	paths, err = matched(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +133,9 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	}
 	if c.Experiment == nil {
 		return nil, train.Usage("no run or checkpoint names an environment: give a configuration with --config")
+	}
+	if err := c.addElsewhere(elsewhere); err != nil {
+		return nil, err
 	}
 	for _, r := range c.baselines(baselines) {
 		if err := c.addBaseline(r); err != nil {

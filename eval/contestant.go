@@ -36,6 +36,8 @@ type Contestant struct {
 	NewEnv func() (envs.Env, error)
 	// Stochastic lets this contestant draw its actions, whatever the request says.
 	Stochastic bool
+	// Foreign says that it was trained elsewhere: where it fails it is out, and the others play on.
+	Foreign bool
 }
 
 // Version is one trained policy, or a heuristic.
@@ -46,6 +48,8 @@ type Version struct {
 	Source string
 	// New makes an actor for env; each goroutine makes its own.
 	New func(env envs.Env) (rollout.Actor, error)
+	// Together, in place of New, acts in all episodes at once.
+	Together Together
 }
 
 // Baseline is the policy of a name in the program's catalog as a contestant. A nil config means the policy's defaults.
@@ -79,8 +83,8 @@ func (c *Contestant) check() error {
 		return fmt.Errorf("contestant %s has no versions, want one per training seed, or one", c.Name)
 	}
 	for i, v := range c.Versions {
-		if v.New == nil {
-			return fmt.Errorf("contestant %s, version %d: New is missing", c.Name, i)
+		if (v.New == nil) == (v.Together == nil) {
+			return fmt.Errorf("contestant %s, version %d: New is missing, or Together is there too", c.Name, i)
 		}
 		if slices.ContainsFunc(c.Versions[:i], func(o Version) bool { return o.TrainingSeed == v.TrainingSeed }) {
 			return fmt.Errorf("contestant %s has training seed %d twice", c.Name, v.TrainingSeed)

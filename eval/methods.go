@@ -71,6 +71,11 @@ func (c *Choice) Frontiers(ctx context.Context, r Request, p *Played, s *Summary
 	for n, list := range [][]setting{own, more} {
 		for i, x := range list {
 			var at int
+			if n == 0 {
+				if i = p.contestant(x.contestant.Name); i < 0 {
+					continue // it is out
+				}
+			}
 			if families, at, err = joined(families, x.method, x.name, []*Played{p, extra}[n], i, m, o); err != nil {
 				return err
 			}

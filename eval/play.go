@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"sync"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
@@ -70,6 +70,8 @@ type Played struct {
 	// Traces are the recorded traces of which episodes draw one, and TraceOf is that of each seed; none where they draw none.
 	Traces  []string
 	TraceOf []int
+	// Out are the contestants of the request that are no longer among Contestants, because they failed.
+	Out []Out
 
 	specs []*envs.Spec // by contestant, for those with an environment of their own
 }
@@ -91,7 +93,8 @@ type job struct{ contestant, version, seed int }
 
 // Run plays every version of every contestant under every seed. The result does not depend on the number of workers. An
 // error names the contestant and the seed; of several it is the first in the order of play: the first episode of every
-// contestant, then the others by contestants and seeds. Where ctx ends, Run ends within a step and returns ctx's cause.
+// contestant, then the others by contestants and seeds. A contestant that was trained elsewhere has no error but is out.
+// Where ctx ends, Run ends within a step and returns ctx's cause.
 func Run(ctx context.Context, r Request) (*Played, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("eval: %w", err)
@@ -115,20 +118,38 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 	traces := make([]trace, len(jobs))
 	workers := make([]worker, max(1, r.Workers))
 	blocks, meter := r.blocks(), newMeter(&r)
+	var mu sync.Mutex
+	failures := make([]*failed, n)
+	fails := func(f *failed) {
+		mu.Lock()
+		defer mu.Unlock()
+		if f != nil && f.before(failures[f.contestant]) {
+			failures[f.contestant] = f
+		}
+	}
 	err := Each(ctx, r.Workers, len(blocks), nil, func(w, k int) error {
-		for i := blocks[k].from; i < blocks[k].to; i++ {
-			begun := time.Now()
-			if err := workers[w].play(ctx, &r, jobs[i], p, &traces[i]); err != nil {
+		b, took := blocks[k], splits()
+		if c := jobs[b.from].contestant; r.Contestants[c].Versions[jobs[b.from].version].Together != nil {
+			f, err := r.together(ctx, jobs[b.from:b.to], p, traces[b.from:b.to], func() { meter.add(c, took()) })
+			fails(f)
+			return err
+		}
+		for i := b.from; i < b.to; i++ {
+			err := workers[w].play(ctx, &r, jobs[i], p, &traces[i])
+			if err != nil && r.Contestants[jobs[i].contestant].Foreign && ctx.Err() == nil {
+				fails(&failed{jobs[i], workers[w].runner.Steps(), err})
+				err = nil
+			}
+			if err != nil {
 				return err
 			}
-			meter.add(jobs[i].contestant, time.Since(begun))
+			meter.add(jobs[i].contestant, took())
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.Spec = p.specs[0]
 	for i, t := range traces { // in the order of jobs, whichever worker played them
 		c := jobs[i].contestant
 		p.Steps[c] = append(p.Steps[c], t.steps...)
@@ -139,6 +160,10 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 			p.Samples[c][k] = append(p.Samples[c][k], s...)
 		}
 	}
+	if err := p.withoutFailed(failures); err != nil {
+		return nil, err
+	}
+	p.Spec = p.specs[0]
 	return p, nil
 }
 
@@ -147,7 +172,8 @@ type block struct{ from, to int }
 
 // blocks are all jobs: the first of every contestant, then the others in order, so that what the episodes of each take
 // is known early. In the request's environment each is a block of its own. A contestant's own
-// environment takes time to make, so its jobs form only as many blocks as there are workers for each contestant.
+// environment takes time to make, so its jobs form only as many blocks as there are workers for each contestant. All jobs of a version
+// that acts in all episodes at once are one block.
 func (r *Request) blocks() []block {
 	var first, out []block
 	each := max(1, (r.Workers+len(r.Contestants)-1)/len(r.Contestants))
@@ -156,6 +182,9 @@ func (r *Request) blocks() []block {
 		n, size := len(r.Contestants[i].Versions)*len(r.Seeds), 1
 		if r.Contestants[i].NewEnv != nil {
 			size = (n + each - 1) / each
+		}
+		if r.Contestants[i].Versions[0].Together != nil {
+			size = len(r.Seeds)
 		}
 		for end := from + n; from < end; {
 			b := block{from, min(from+size, end)}

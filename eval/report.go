@@ -192,7 +192,7 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 
 // reportNotes are what a reader has to know of the numbers.
 func (s *Summary) reportNotes() []string {
-	out := s.shortfalls()
+	out := append(s.shortfalls(), s.elsewhere()...)
 	if r := s.rangesNote(); r != "" {
 		out = append(out, r)
 	}

@@ -24,8 +24,8 @@ type Summary struct {
 	Seeds []uint64 `json:"seeds"`
 	// Traces is the number of recorded traces that the episodes drew; the sample is then of traces, each the mean of its
 	// episodes. 0 where they draw none: the sample is of workload seeds.
-	Traces int `json:"traces,omitempty"`
-	Split string   `json:"split"`
+	Traces int    `json:"traces,omitempty"`
+	Split  string `json:"split"`
 	// Stochastic says that policies drew their actions; else they took the likeliest.
 	Stochastic bool `json:"stochastic"`
 	// Summary is the evaluation in one sentence.
@@ -35,6 +35,8 @@ type Summary struct {
 	Resamples int            `json:"resamples"`
 	Metrics   []Metric       `json:"metrics"`
 	Policies  []PolicyResult `json:"policies"`
+	// Out are the policies that failed in the middle.
+	Out []Out `json:"out,omitempty"`
 	// Objective, Constraint and RelativeTolerance are what Verdicts are made by; an empty constraint is none.
 	Objective         string  `json:"objective"`
 	Constraint        string  `json:"constraint"`
@@ -61,11 +63,15 @@ type Summary struct {
 
 // PolicyResult is one policy's estimates by metric name.
 type PolicyResult struct {
-	Name          string              `json:"name"`
-	Kind          catalog.Kind        `json:"kind"`
-	TrainingSeeds []uint64            `json:"training_seeds,omitempty"`
-	Sources       []string            `json:"sources,omitempty"`
-	Metrics       map[string]Estimate `json:"metrics"`
+	Name          string       `json:"name"`
+	Kind          catalog.Kind `json:"kind"`
+	TrainingSeeds []uint64     `json:"training_seeds,omitempty"`
+	Sources       []string     `json:"sources,omitempty"`
+	// Foreign says that it was trained elsewhere, so that its training budget is not known; Note is what else a reader
+	// must know of it.
+	Foreign bool                `json:"foreign,omitempty"`
+	Note    string              `json:"note,omitempty"`
+	Metrics map[string]Estimate `json:"metrics"`
 }
 
 // Estimate is the mean and the interquartile mean of the same scores with 95 % intervals; null in JSON where a score is
@@ -119,7 +125,7 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	}
 	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Traces: p.drew(), Stochastic: p.Stochastic, Statistic: statistic, Resamples: a.Resamples,
 		Metrics: metrics, Plots: a.Plots, Comparisons: []Comparison{}, Objective: a.Criteria.Objective.Name,
-		RelativeTolerance: a.Criteria.RelativeTolerance}
+		RelativeTolerance: a.Criteria.RelativeTolerance, Out: p.Out}
 	if c := a.Criteria.Constraint; c != nil {
 		s.Constraint = c.Name
 	}
@@ -132,10 +138,16 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 	}
 	key := rng.New(a.Seed, "bootstrap")
 	for c, con := range p.Contestants {
-		r := PolicyResult{Name: con.Name, Kind: con.Kind, Metrics: map[string]Estimate{}}
+		r := PolicyResult{Name: con.Name, Kind: con.Kind, Foreign: con.Foreign, Metrics: map[string]Estimate{}}
 		for _, v := range con.Versions {
+			if v.Together != nil {
+				r.Note = v.Together.Note()
+			}
 			if v.Source != "" {
-				r.TrainingSeeds, r.Sources = append(r.TrainingSeeds, v.TrainingSeed), append(r.Sources, v.Source)
+				r.Sources = append(r.Sources, v.Source)
+			}
+			if v.Source != "" && (!con.Foreign || len(con.Versions) > 1) { // of one from elsewhere it is not known
+				r.TrainingSeeds = append(r.TrainingSeeds, v.TrainingSeed)
 			}
 		}
 		for k, m := range metrics {

@@ -111,6 +111,9 @@ func TextAt(s *Summary, width int) string {
 	for _, w := range s.loadLines() {
 		fmt.Fprintf(&b, "%s\n\n", wrap("Load: "+w+".", width))
 	}
+	for _, o := range s.Out {
+		fmt.Fprintf(&b, "%s\n\n", wrap(o.String()+".", width))
+	}
 	if rows := s.frontierRows(); len(rows) > 0 {
 		fmt.Fprintf(&b, "%s\n%s\n", s.frontierTitle(), report.Columns(rows, true))
 	}
@@ -296,6 +299,9 @@ func (s *Summary) frontierRows() [][]string {
 func Markdown(s *Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n%s.\n\n", s.heading(), s.Summary, s.who())
+	for _, o := range s.Out {
+		fmt.Fprintf(&b, "%s.\n\n", o)
+	}
 	if rows := s.frontierRows(); len(rows) > 0 {
 		fmt.Fprintf(&b, "## At equal violations\n\n%s.\n\n", s.frontierTitle())
 		report.Markdown(&b, rows)

@@ -138,7 +138,24 @@ func (s *Summary) notes() []string {
 	if r := s.rangesNote(); r != "" {
 		out = append(out, r)
 	}
-	return append(out, s.shortfalls()...)
+	return append(append(out, s.elsewhere()...), s.shortfalls()...)
+}
+
+// elsewhere are what is to be said of policies that were trained elsewhere.
+func (s *Summary) elsewhere() (out []string) {
+	var who []string
+	for _, p := range s.Policies {
+		if p.Foreign {
+			who = append(who, p.Name)
+		}
+		if p.Note != "" {
+			out = append(out, p.Name+": "+p.Note)
+		}
+	}
+	if len(who) > 0 {
+		out = append(out, "trained elsewhere, with a training budget that is not known: "+listed(who))
+	}
+	return out
 }
 
 // rangesNote says of which policies ranges are shown in place of intervals; empty where of none.

@@ -41,7 +41,9 @@ type Step struct {
 	Env envs.Env
 }
 
-// Runner runs episodes in one environment, without allocating for a step.
+// Runner runs episodes in one environment, without allocating for a step: [Runner.Episode] as a whole, or step by step,
+// where many are under way at once. Then [Runner.Begin] starts one; until [Runner.Over], the caller writes an action for
+// [Runner.Seen] to [Runner.Action] and calls [Runner.Step]; [Runner.Result] sums it up.
 type Runner struct {
 	env       envs.Env
 	guard     *envs.Guard
@@ -49,6 +51,8 @@ type Runner struct {
 	act       *envs.Action
 	out       *envs.Outcome
 	stats     *envs.EpisodeStatistics
+	seed      uint64
+	steps     int
 	// Stochastic lets policies draw their actions.
 	Stochastic bool
 	// Options are given to every Reset.
@@ -69,50 +73,78 @@ func NewRunner(env envs.Env) *Runner {
 // Episode resets environment and actor with seed and runs to the end. The actor's own draws come from another stream
 // than the world's.
 func (r *Runner) Episode(a Actor, seed uint64) (envs.Episode, error) {
-	ep := envs.Episode{Seed: seed, Info: make([]float64, len(r.env.Spec().Info))}
 	if err := a.check(); err != nil {
-		return ep, err
+		return envs.Episode{Seed: seed}, err
 	}
-	if err := r.env.Reset(seed, r.Options, r.now); err != nil {
-		return ep, fmt.Errorf("seed %d: %w", seed, err)
+	if err := r.Begin(seed); err != nil {
+		return envs.Episode{Seed: seed}, fmt.Errorf("seed %d: %w", seed, err)
 	}
-	if err := r.guard.Observation(r.now); err != nil {
-		return ep, fmt.Errorf("seed %d: %w", seed, err)
+	if err := a.reset(ActorSeed(seed)); err != nil {
+		return envs.Episode{Seed: seed}, fmt.Errorf("%s: seed %d: %w", a.Name(), seed, err)
 	}
-	if err := a.reset(rng.New(seed, "actor").Uint64()); err != nil {
-		return ep, fmt.Errorf("%s: seed %d: %w", a.Name(), seed, err)
-	}
-	r.stats.Reset()
-	for n := 0; ; n++ {
-		r.seen, r.now = r.now, r.seen
-		if err := r.step(a); err != nil {
-			return ep, fmt.Errorf("%s: seed %d, step %d: %w", a.Name(), seed, n, err)
-		}
-		r.stats.Add(r.out)
-		if r.OnStep != nil {
-			r.OnStep(Step{n, r.seen, r.act, r.now, r.out, r.env})
-		}
-		if r.out.Terminated || r.out.Truncated {
-			ep.Terminated = r.out.Terminated
-			r.stats.Fill(&ep)
-			return ep, nil
+	for !r.Over() {
+		if err := r.let(a); err != nil {
+			return envs.Episode{Seed: seed}, fmt.Errorf("%s: seed %d, step %d: %w", a.Name(), seed, r.steps, err)
 		}
 	}
+	return r.Result(), nil
 }
 
-func (r *Runner) step(a Actor) error {
+// ActorSeed is the seed of an actor's own draws in the episode of a seed.
+func ActorSeed(seed uint64) uint64 { return rng.New(seed, "actor").Uint64() }
+
+// Begin starts the episode of a seed.
+func (r *Runner) Begin(seed uint64) error {
+	r.seed, r.steps, r.out.Terminated, r.out.Truncated = seed, 0, false, false
+	if err := r.env.Reset(seed, r.Options, r.now); err != nil {
+		return err
+	}
+	r.stats.Reset()
+	return r.guard.Observation(r.now)
+}
+
+// Over reports whether the episode has ended.
+func (r *Runner) Over() bool { return r.out.Terminated || r.out.Truncated }
+
+// Steps is the number of steps of the episode so far.
+func (r *Runner) Steps() int { return r.steps }
+
+// Seen is what the actor acts on next, and Action where its action is written. Both belong to the runner.
+func (r *Runner) Seen() *envs.Observation { return r.now }
+
+// Action is where the next action is written.
+func (r *Runner) Action() *envs.Action { return r.act }
+
+// Step applies the action. After an error the episode cannot go on.
+func (r *Runner) Step() error { return r.step(Actor{}) }
+
+// Result sums up the episode.
+func (r *Runner) Result() envs.Episode {
+	ep := envs.Episode{Seed: r.seed, Terminated: r.out.Terminated, Info: make([]float64, len(r.env.Spec().Info))}
+	r.stats.Fill(&ep)
+	return ep
+}
+
+// let lets an actor act.
+func (r *Runner) let(a Actor) error {
 	var err error
 	switch {
 	case a.Policy != nil:
-		err = a.Policy.Act(r.seen, r.act, !r.Stochastic)
+		err = a.Policy.Act(r.now, r.act, !r.Stochastic)
 	case a.Tuner != nil:
-		err = a.Tuner.Propose(r.seen, r.act)
+		err = a.Tuner.Propose(r.now, r.act)
 	default:
-		err = a.Planner.Plan(r.env, r.seen, r.act)
+		err = a.Planner.Plan(r.env, r.now, r.act)
 	}
 	if err != nil {
 		return err
 	}
+	return r.step(a)
+}
+
+// step applies the action, tells a tuner what came of it, and counts the step.
+func (r *Runner) step(a Actor) error {
+	r.seen, r.now = r.now, r.seen
 	if err := r.env.Step(r.act, r.now, r.out); err != nil {
 		return err
 	}
@@ -123,8 +155,15 @@ func (r *Runner) step(a Actor) error {
 		return err
 	}
 	if a.Tuner != nil {
-		return a.Tuner.Observe(r.act, r.out)
+		if err := a.Tuner.Observe(r.act, r.out); err != nil {
+			return err
+		}
 	}
+	r.stats.Add(r.out)
+	if r.OnStep != nil {
+		r.OnStep(Step{r.steps, r.seen, r.act, r.now, r.out, r.env})
+	}
+	r.steps++
 	return nil
 }
 

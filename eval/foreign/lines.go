@@ -1,0 +1,328 @@
+package foreign
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/policy/onnx"
+)
+
+// Protocol is the name and the version of the protocol of lines, in both hellos.
+const Protocol = "policy/1"
+
+// mostLine is the most bytes of an answer.
+const mostLine = 64 << 20
+
+// lines is a conversation in lines of JSON: a request, then its answer. After an error it is over.
+type lines struct {
+	spec *envs.Spec
+	to   io.Writer
+	from *bufio.Reader
+	id   int64
+	// packed says that the other side asked for arrays in base64, which both write and read faster than lists.
+	packed bool
+}
+
+// hello is the first line of either side. Stoker's has the spec; the other side's has an error where it can't act.
+type hello struct {
+	Stoker string          `json:"stoker"`
+	Spec   json.RawMessage `json:"spec,omitempty"`
+	Error  string          `json:"error,omitempty"`
+	Arrays string          `json:"arrays,omitempty"`
+}
+
+// greet exchanges hellos.
+func (l *lines) greet(ctx context.Context) error {
+	spec, err := envs.EncodeSpec(l.spec)
+	if err != nil {
+		return err
+	}
+	line, err := json.Marshal(hello{Stoker: Protocol, Spec: spec})
+	if err != nil {
+		return err
+	}
+	if line, err = l.exchange(ctx, append(line, '\n')); err != nil {
+		return err
+	}
+	var h hello
+	switch err := json.Unmarshal(line, &h); {
+	case err != nil:
+		return notJSON(line, err)
+	case h.Error != "":
+		return errors.New(h.Error)
+	case h.Stoker != Protocol:
+		return fmt.Errorf("it speaks %q, this program speaks %q", h.Stoker, Protocol)
+	case h.Arrays != "" && h.Arrays != "lists" && h.Arrays != "base64":
+		return fmt.Errorf("it asks for arrays as %q, want lists or base64", h.Arrays)
+	}
+	l.packed = h.Arrays == "base64"
+	return nil
+}
+
+// notJSON is the error of a line that can't be read.
+func notJSON(line []byte, err error) error {
+	const shown = 80
+	text := strings.TrimSpace(string(line))
+	if len(text) > shown {
+		text = text[:shown] + "…"
+	}
+	return fmt.Errorf("its answer %q is not the JSON that is wanted (%w); whatever else it prints belongs on standard "+
+		"error", text, err)
+}
+
+// act asks for the actions of all turns in one request.
+func (l *lines) act(ctx context.Context, turns []Turn) error {
+	l.id++
+	request, err := l.request(turns)
+	if err != nil {
+		return err
+	}
+	line, err := l.exchange(ctx, request)
+	if err != nil {
+		return err
+	}
+	return l.answer(line, turns)
+}
+
+// request is the line that asks.
+func (l *lines) request(turns []Turn) ([]byte, error) {
+	b := fmt.Appendf(nil, `{"id":%d,"episodes":[`, l.id)
+	for i, t := range turns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `{"slot":%d,"step":%d,"observation":{`, t.Slot, t.Step)
+		tensors, err := onnx.Inputs(l.spec, t.Seen)
+		if err != nil {
+			return nil, err
+		}
+		for k := range l.spec.Kinds {
+			if k > 0 {
+				b = append(b, ',')
+			}
+			b = l.appendKind(b, k, tensors)
+		}
+		b = append(b, "}}"...)
+	}
+	return append(b, "]}\n"...), nil
+}
+
+// appendKind appends what the agents of a kind see, by the names of an exported model's inputs.
+func (l *lines) appendKind(b []byte, kind int, tensors []onnx.Tensor) []byte {
+	k := &l.spec.Kinds[kind]
+	b = append(strconv.AppendQuote(b, k.Name), ":{"...)
+	_, graph := k.Observation.(envs.Graph)
+	sep := ""
+	for i := range tensors {
+		t := &tensors[i]
+		name, mine := t.Name, true
+		if len(l.spec.Kinds) > 1 {
+			name, mine = strings.CutPrefix(name, k.Name+".")
+		}
+		if !mine {
+			continue
+		}
+		b = append(strconv.AppendQuote(append(b, sep...), name), ':')
+		shape := t.Shape
+		if !graph {
+			shape = shape[1:] // of one episode
+		}
+		if l.packed {
+			b = appendPacked(b, t, shape)
+		} else {
+			b, _ = appendTensor(b, t, shape, 0)
+		}
+		sep = ","
+	}
+	return append(b, '}')
+}
+
+// appendPacked appends type and shape as NumPy has them, and the numbers, little-endian, in base64.
+func appendPacked(b []byte, t *onnx.Tensor, shape []int) []byte {
+	var raw []byte
+	dtype := "?"
+	for _, x := range t.Floats {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	for _, x := range t.Ints {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(x))
+	}
+	for _, x := range t.Bools {
+		raw = append(raw, 0)
+		if x {
+			raw[len(raw)-1] = 1
+		}
+	}
+	switch {
+	case t.Floats != nil:
+		dtype = "<f4"
+	case t.Ints != nil:
+		dtype = "<i8"
+	}
+	b = fmt.Appendf(b, `{"dtype":%q,"shape":[`, dtype)
+	for i, n := range shape {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(base64.StdEncoding.AppendEncode(append(b, `],"base64":"`...), raw), `"}`...)
+}
+
+// appendTensor appends nested lists of the numbers from at on, and returns where it ended.
+func appendTensor(b []byte, t *onnx.Tensor, shape []int, at int) ([]byte, int) {
+	if len(shape) == 0 {
+		switch {
+		case t.Floats != nil:
+			b = strconv.AppendFloat(b, float64(t.Floats[at]), 'g', -1, 32)
+		case t.Ints != nil:
+			b = strconv.AppendInt(b, t.Ints[at], 10)
+		default:
+			b = strconv.AppendBool(b, t.Bools[at])
+		}
+		return b, at + 1
+	}
+	b = append(b, '[')
+	for i := range shape[0] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b, at = appendTensor(b, t, shape[1:], at)
+	}
+	return append(b, ']'), at
+}
+
+// answer reads an answer into the turns' actions.
+func (l *lines) answer(line []byte, turns []Turn) error {
+	var a struct {
+		ID      *int64           `json:"id"`
+		Actions []map[string]any `json:"actions"`
+		Error   string           `json:"error"`
+		Episode int              `json:"episode"` // that the error is of
+	}
+	if err := json.Unmarshal(line, &a); err != nil {
+		return notJSON(line, err)
+	}
+	switch {
+	case a.Error != "" && a.Episode > 0 && a.Episode < len(turns):
+		return &Failure{a.Episode, errors.New(a.Error)}
+	case a.Error != "":
+		return errors.New(a.Error)
+	case a.ID == nil || *a.ID != l.id:
+		return fmt.Errorf("its answer has not the request's id, %d", l.id)
+	case len(a.Actions) != len(turns):
+		return fmt.Errorf("it answers %d actions, want one for each of %d episodes", len(a.Actions), len(turns))
+	}
+	for i, t := range turns {
+		for j := range l.spec.Kinds {
+			k := &l.spec.Kinds[j]
+			if err := fill(t.Act.Kinds[j], a.Actions[i][k.Name], k); err != nil {
+				return &Failure{i, fmt.Errorf("its action of %s %w", k.Name, err)}
+			}
+		}
+	}
+	return nil
+}
+
+// fill reads nested lists, [agents, components], into an action. Dimensions of 1 may be left out or added.
+func fill(act []float32, v any, k *envs.Kind) error {
+	if v == nil {
+		return errors.New("is missing")
+	}
+	shape := shapeOf(v)
+	if one := func(n int) bool { return n == 1 }; !slices.Equal(slices.DeleteFunc(slices.Clone(shape), one),
+		slices.DeleteFunc([]int{k.Agents, k.Action.Width()}, one)) {
+		return fmt.Errorf("has the shape %v, want [%d %d]", shape, k.Agents, k.Action.Width())
+	}
+	rest, err := flat(act, v, shape)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("has %d numbers too few", len(rest))
+	}
+	return err
+}
+
+// shapeOf is the shape of nested lists, as their first entries tell.
+func shapeOf(v any) (shape []int) {
+	for list, ok := v.([]any); ok; list, ok = v.([]any) {
+		if shape = append(shape, len(list)); len(list) == 0 {
+			break
+		}
+		v = list[0]
+	}
+	return shape
+}
+
+// flat writes the numbers of nested lists of a shape to the front of act, and returns the rest of it.
+func flat(act []float32, v any, shape []int) ([]float32, error) {
+	switch v := v.(type) {
+	case float64:
+		if len(shape) == 0 && len(act) > 0 {
+			act[0] = float32(v)
+			return act[1:], nil
+		}
+	case []any:
+		if len(shape) == 0 || len(v) != shape[0] {
+			break
+		}
+		for _, x := range v {
+			var err error
+			if act, err = flat(act, x, shape[1:]); err != nil {
+				return nil, err
+			}
+		}
+		return act, nil
+	default:
+		return nil, fmt.Errorf("has %v in it, want numbers", v)
+	}
+	return nil, errors.New("has lists of different lengths")
+}
+
+// exchange sends a line and reads one.
+func (l *lines) exchange(ctx context.Context, line []byte) ([]byte, error) {
+	type result struct {
+		line []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		if _, err := l.to.Write(line); err != nil {
+			done <- result{nil, err}
+			return
+		}
+		answer, err := readLine(l.from, mostLine)
+		done <- result{answer, err}
+	}()
+	select {
+	case r := <-done:
+		return r.line, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// readLine reads a line of at most so many bytes.
+func readLine(r *bufio.Reader, most int) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > most:
+			return nil, fmt.Errorf("its answer has more than %d bytes", most)
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return nil, fmt.Errorf("its answer is cut after %d bytes: %w", len(line), io.ErrUnexpectedEOF)
+		case err == nil || !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}

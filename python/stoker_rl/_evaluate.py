@@ -1,0 +1,117 @@
+"""Runs `stoker eval` for a policy of this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ._serve import converse, starter
+
+
+class StokerError(RuntimeError):
+    """What `stoker` said when it failed."""
+
+
+class Evaluation(dict[str, Any]):
+    """eval.json. sentence is its verdict in a sentence, folder has report.html and all data."""
+
+    folder: Path
+
+    @property
+    def sentence(self) -> str:
+        return str(self["summary"])
+
+    def frame(self) -> Any:
+        """A row for each policy and metric: mean, its interval, the interquartile mean. Needs pandas."""
+        import pandas  # type: ignore[import-untyped,unused-ignore]
+
+        rows = [
+            {"policy": p["name"], "kind": p["kind"], "metric": name, **values}
+            for p in self["policies"]
+            for name, values in p["metrics"].items()
+        ]
+        return pandas.DataFrame(rows).drop(columns="by_training_seed", errors="ignore")
+
+
+def configuration(what: str | os.PathLike[str] | dict[str, Any], folder: Path) -> str:
+    """A configuration's file: as it is, or written from a dictionary, or for an environment's id."""
+    if isinstance(what, str) and what.count("/") == 1 and "-v" in what and not os.path.exists(what):
+        what = {"env": {"id": what}}
+    if not isinstance(what, dict):
+        return os.fspath(what)
+    # An experiment names an agent; nobody trains it here.
+    whole = {"name": "judged", "agent": {"name": "maddpg"}, **what}
+    path = folder / "config.yaml"
+    path.write_text(json.dumps(whole))  # JSON is YAML
+    return str(path)
+
+
+def evaluate(
+    policy: Any,
+    config: str | os.PathLike[str] | dict[str, Any],
+    seeds: str | None = None,
+    baselines: Iterable[str] = (),
+    *,
+    name: str = "mine",
+    sets: Iterable[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    raw: bool = False,
+    timeout: str = "10s",
+    stoker: str | None = None,
+) -> Evaluation:
+    """Judge a policy, an object with predict or a function as serve takes them, beside baselines, runs or zoo:NAME.
+
+    config is a configuration's file, a dictionary, or an environment's id. Files go to the folder out, a temporary one by
+    default. Where the policy fails in the middle, "out" says why, and a warning does.
+    """
+    program = stoker or os.environ.get("STOKER") or shutil.which("stoker")
+    if not program:
+        raise StokerError("there is no stoker: build it with `make build` and name it with stoker= or the variable STOKER")
+    folder = Path(out or tempfile.mkdtemp(prefix="stoker-eval-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    token = secrets.token_hex(16)
+    with socket.create_server(("127.0.0.1", 0)) as server, tempfile.TemporaryDirectory() as written:
+        relay = [sys.executable, "-m", "stoker_rl._relay", str(server.getsockname()[1])]
+        command = [program, "eval", *baselines, "--config", configuration(config, Path(written)), "--policy",
+                   f"{name}=cmd:{shlex.join(relay)}", "--policy-timeout", timeout, "--out", str(folder), "--force", "--json"]
+        if seeds:
+            command += ["--seeds", seeds]
+        for s in sets:
+            command += ["--set", s]
+        threading.Thread(target=answer, args=(server, token, policy, raw), daemon=True).start()
+        done = subprocess.run(command, env={**os.environ, "STOKER_RL_TOKEN": token}, capture_output=True, text=True)
+    if done.returncode:
+        raise StokerError(done.stderr.strip())
+    result = Evaluation(json.loads(done.stdout))
+    result.folder = folder
+    for o in result.get("out", []):
+        warnings.warn(f"{o['policy']} is out, from workload seed {o['workload_seed']}, step {o['step']} on: {o['reason']}")
+    return result
+
+
+def answer(server: socket.socket, token: str, policy: Any, raw: bool) -> None:
+    """Answer the relay, and nobody else who connects."""
+    while True:
+        try:
+            link, _ = server.accept()
+        except OSError:  # it is closed: the evaluation is over
+            return
+        with link, link.makefile("rb") as read, link.makefile("wb") as write:
+            if secrets.compare_digest(read.readline().strip(), token.encode()):
+                try:
+                    converse(starter(policy, raw), read, write, "lists" if raw else "base64")
+                except (SystemExit, OSError):
+                    pass  # it was told
+                return

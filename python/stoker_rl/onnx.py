@@ -1,0 +1,147 @@
+"""python -m stoker_rl.onnx FILE [--bind NAME=WHAT,…]: an ONNX file answers `stoker eval`, in onnxruntime."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import onnxruntime  # type: ignore[import-untyped,unused-ignore]
+
+from ._serve import Act, Episodes, converse, stdio
+from ._spaces import Kind, array
+
+TYPES = {
+    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(bool)": np.bool_,
+    "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8,
+}
+
+
+class Model:
+    """An ONNX file that acts in an environment."""
+
+    def __init__(self, file: str, bind: dict[str, str], spec: dict[str, Any]) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        self.kinds = [Kind(k) for k in spec["kinds"]]
+        names = {"obs": "observation", **bind}
+        self.inputs = {names.get(i.name, i.name): i for i in self.session.get_inputs()}
+        self.outputs = {names.get(o.name, o.name): o for o in self.session.get_outputs()}
+        for given in bind:
+            if all(given != n.name for n in [*self.inputs.values(), *self.outputs.values()]):
+                raise ValueError(f"--bind: the file has no input or output {given!r}; it has {self.has()}")
+        # Exports of Stoker have in scores the numbers as the environment takes them, and in action the platform's units.
+        self.own = "stoker.spec" in self.session.get_modelmeta().custom_metadata_map
+        self.forms: dict[str, tuple[int, ...]] = {}
+        self.before: dict[int, np.ndarray[Any, Any]] = {}
+        self.states: dict[int, dict[str, Any]] = {}
+        self.pool = ThreadPoolExecutor(os.cpu_count())  # onnxruntime runs outside Python's lock
+        self.stateful = [n for n in self.inputs if n.startswith("state.")]
+        self.actions = [self.action(k, self.prefix(k)) for k in self.kinds]
+        for name in self.inputs:
+            self.check(name)
+        batches = [i.shape[0] if i.shape else 1 for n, i in self.inputs.items() if n not in self.stateful]
+        self.together = (
+            not self.stateful
+            and not any(k.graph for k in self.kinds)
+            and not any(isinstance(b, int) for b in batches)
+        )
+
+    def has(self) -> str:
+        return "; ".join(f"{what} " + ", ".join(f"{n.name} {n.shape}" for n in nodes.values())
+                         for what, nodes in (("inputs", self.inputs), ("outputs", self.outputs)))
+
+    def prefix(self, kind: Kind) -> str:
+        return "" if len(self.kinds) == 1 else kind.name + "."
+
+    def action(self, kind: Kind, prefix: str) -> str:
+        """The output that is a kind's action."""
+        name = prefix + ("scores" if self.own and kind.box else "action")
+        if name not in self.outputs:
+            raise ValueError(f"no output is called {name!r}; the file has {self.has()}. Say which one it is: --bind NAME={name}")
+        shape = self.outputs[name].shape
+        if shape and not kind.graph:  # without a shape it is found out when it acts
+            kind.layout(tuple(shape[1:]), kind.components, f"the output {self.outputs[name].name!r}")
+        return name
+
+    def check(self, name: str) -> None:
+        """Refuse an input that nobody here can give."""
+        for k in self.kinds:
+            own = name.removeprefix(self.prefix(k)) if name.startswith(self.prefix(k)) else ""
+            if own == "observation" and not k.graph:
+                node = self.inputs[name]
+                self.forms[name] = k.layout(tuple(node.shape[1:]), k.features, f"the input {node.name!r}")
+                return
+            if own in ("active", "mask") or own.startswith(("legal.", "node.", "edge.")):
+                return
+            if own == "before" and "p95" in k.names:
+                return
+        if name in self.stateful and name in self.outputs:
+            return
+        raise ValueError(
+            f"the input {name!r} is not known: want observation (or obs), active, mask, or state.NAME with an output of the "
+            f"same name; the file has {self.has()}. Say what it is: --bind {name}=observation"
+        )
+
+    def __call__(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
+        if self.together:
+            return self.run(episodes)
+        return [action for part in self.pool.map(lambda e: self.run([e]), episodes) for action in part]
+
+    def run(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
+        first = episodes[0]
+        if first["step"] == 0:
+            self.states.pop(first["slot"], None)
+        kept = self.states.get(first["slot"], {})
+        feed = {node.name: kept[name] if name in kept else self.feed(name, node, episodes)
+                for name, node in self.inputs.items()}
+        wanted = [*self.actions, *self.stateful]
+        got = self.session.run([self.outputs[n].name for n in wanted], feed)
+        if self.stateful:
+            self.states[first["slot"]] = dict(zip(self.stateful, got[len(self.actions):]))
+        if "before" in self.inputs:
+            seen = self.kinds[0].stacked(episodes, "observation", np.float32)[:, :, self.kinds[0].names.index("p95")]
+            self.before.update(zip((e["slot"] for e in episodes), seen))
+        parts = [k.actions(v, len(episodes)) for k, v in zip(self.kinds, got)]
+        return [{k.name: part[i] for k, part in zip(self.kinds, parts)} for i in range(len(episodes))]
+
+    def feed(self, name: str, node: Any, episodes: Episodes) -> np.ndarray[Any, Any]:
+        """What an input is given."""
+        dtype = TYPES[node.type]
+        if name in self.stateful:
+            return np.zeros([d if isinstance(d, int) else 1 for d in node.shape], dtype)
+        if name == "before":  # of the window before: nothing in the first one
+            nothing = np.zeros(self.kinds[0].agents, np.float32)
+            return np.stack([self.before[e["slot"]] if e["step"] else nothing for e in episodes])
+        for k in self.kinds:
+            own = name.removeprefix(self.prefix(k)) if name.startswith(self.prefix(k)) else ""
+            if own not in episodes[0]["observation"][k.name]:
+                continue
+            if k.graph:
+                return array(episodes[0]["observation"][k.name][own], dtype)
+            rows = k.stacked(episodes, own, dtype)
+            form = self.forms.get(name, node.shape[1:])
+            return rows.reshape(-1, *form) if all(isinstance(d, int) for d in form) else rows
+        raise ValueError(f"the environment does not show what the input {name!r} takes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m stoker_rl.onnx", description=__doc__)
+    parser.add_argument("file")
+    parser.add_argument("--bind", default="", metavar="NAME=WHAT,…")
+    args = parser.parse_args()
+    read, write = stdio()
+
+    def start(spec: dict[str, Any]) -> Act:
+        bind = dict(pair.split("=", 1) for pair in args.bind.split(",") if pair)
+        return Model(args.file, bind, spec)
+
+    converse(start, read, write)
+
+
+if __name__ == "__main__":
+    main()
