@@ -165,7 +165,7 @@ func (c *Catalog) Env(id string) (Env, error) {
 // Stage returns the ID of the environment in which a baseline plays beside policies in the one of id: that one, or the one
 // that it shows; empty where the baseline is made for neither.
 func (c *Catalog) Stage(r Baseline, id string) string {
-	e, _ := c.Env(id) //nolint:errcheck // an unknown environment shows no other
+	e, _ := c.Env(id) // an unknown environment shows no other
 	switch {
 	case r.In(id):
 		return id
