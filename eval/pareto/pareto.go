@@ -55,9 +55,10 @@ type At struct {
 	Ratio Number `json:"ratio"`
 	// Reached is the share of the resamples in which this family, and the first one, have a frontier at the level.
 	Reached float64 `json:"reached"`
-	// Below says that all settings of the family violate far less than the level: no price is read, since a setting that
-	// was not played may cost less.
-	Below bool `json:"below,omitempty"`
+	// Below says that all settings of the family violate far less than the level: a setting that was not played may cost
+	// less, and tables show a dash. RatioBelow says so of the family or the first one.
+	Below      bool `json:"below,omitempty"`
+	RatioBelow bool `json:"ratio_below,omitempty"`
 }
 
 // Result is frontier.json.
@@ -142,15 +143,10 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 	}
 	for _, level := range levels {
 		first := PriceAt(mean[0], level)
-		if below(mean[0], level) {
-			first = math.NaN()
-		}
 		for f := range families {
 			at := At{Family: families[f].Name, Level: report.Number(level), Below: below(mean[f], level)}
+			at.RatioBelow = at.Below || below(mean[0], level)
 			own := PriceAt(mean[f], level)
-			if at.Below {
-				own = math.NaN()
-			}
 			at.Price, _ = over(func(d [][]xy) float64 { return PriceAt(d[f], level) }, own)
 			at.Ratio, at.Reached = over(func(d [][]xy) float64 { return PriceAt(d[f], level) / PriceAt(d[0], level) }, own/first)
 			r.Levels = append(r.Levels, at)

@@ -64,9 +64,12 @@ func TestAnalyse(t *testing.T) {
 		t.Errorf("the price is in %v to %v; its seeds differ by 2.6", at.Price.Lo, at.Price.Hi)
 	}
 	for _, at := range r.Levels[4:] { // at 0.2 both violate 0.1 at most: another setting may cost less
-		if !at.Below || at.Text() != "–" || !math.IsNaN(float64(at.Price.Mean)) || !math.IsNaN(float64(at.Ratio.Mean)) {
+		if !at.Below || !at.RatioBelow || at.Text() != "–" {
 			t.Errorf("at 0.2: %+v, want no price", at)
 		}
+	}
+	if _, levels := r.Rows(); levels[5][2] != "" || levels[5][5] != "" || levels[3][2] == "" {
+		t.Errorf("the rows at 0.06 and 0.2 are %q and %q, want a price in the first alone", levels[3], levels[5])
 	}
 	one := family("one", 1, 40)
 	one.Points = one.Points[1:]

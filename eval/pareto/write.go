@@ -34,6 +34,13 @@ func Write(dir string, r *Result) ([]string, error) {
 // Rows are the points and the prices at equal violations as CSV, each with its header.
 func (r *Result) Rows() (points, levels [][]string) {
 	cells := func(n Number) []string { return report.Cells(n.Mean, n.Lo, n.Hi) }
+	nan := report.Number(math.NaN())
+	unless := func(below bool, n Number) []string {
+		if below {
+			n = Number{nan, nan, nan}
+		}
+		return cells(n)
+	}
 	points = [][]string{{"family", "setting", "beaten", r.Limit, r.Limit + "_lo", r.Limit + "_hi", r.Objective,
 		r.Objective + "_lo", r.Objective + "_hi"}}
 	for _, p := range r.Points {
@@ -42,7 +49,7 @@ func (r *Result) Rows() (points, levels [][]string) {
 	levels = [][]string{{"family", "level", r.Objective, r.Objective + "_lo", r.Objective + "_hi", "ratio", "ratio_lo",
 		"ratio_hi", "reached"}}
 	for _, l := range r.Levels {
-		levels = append(levels, report.Cells(l.Family, l.Level, cells(l.Price), cells(l.Ratio), l.Reached))
+		levels = append(levels, report.Cells(l.Family, l.Level, unless(l.Below, l.Price), unless(l.RatioBelow, l.Ratio), l.Reached))
 	}
 	return points, levels
 }
@@ -154,7 +161,7 @@ func Text(r *Result) string {
 	for _, l := range r.Levels {
 		ratio := l.Ratio.Text()
 		switch {
-		case math.IsNaN(float64(l.Ratio.Mean)):
+		case l.RatioBelow || math.IsNaN(float64(l.Ratio.Mean)):
 			ratio = "–"
 		case l.Family == families[0]:
 			ratio = "1"
