@@ -162,9 +162,9 @@ func (c *Catalog) Env(id string) (Env, error) {
 	return find("environment", id, c.Envs, func(e Env) string { return e.ID })
 }
 
-// Stage returns the ID of the environment in which a baseline plays beside policies in the one of id: that one, or the one
+// PlaysIn returns the ID of the environment in which a baseline plays beside policies in the one of id: that one, or the one
 // that it shows; empty where the baseline is made for neither.
-func (c *Catalog) Stage(r Baseline, id string) string {
+func (c *Catalog) PlaysIn(r Baseline, id string) string {
 	e, _ := c.Env(id) // an unknown environment shows no other
 	switch {
 	case r.In(id):

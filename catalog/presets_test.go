@@ -50,7 +50,7 @@ func TestPresetsAreRead(t *testing.T) {
 			x := must.Get(configs.Parse(source, []byte("name: p\nenv: "+e.ID+"\nagent: "+name+"\n"), nil, all))(t)
 			for _, r := range x.Eval.Baselines {
 				row, err := all.Baseline(r.Name)
-				if err != nil || all.Stage(row, e.ID) == "" || row.Kind == Oracle {
+				if err != nil || all.PlaysIn(row, e.ID) == "" || row.Kind == Oracle {
 					t.Errorf("%s: baseline %s: %v, made for %v, %s", e.ID, r.Name, err, row.Envs, row.Kind)
 				}
 			}

@@ -72,7 +72,7 @@ var configurations = among(orFiles, func(*call) []string {
 // baselines lists those of an environment, or all, with what each does.
 func (c *call) baselines(env string) (out []string) {
 	for _, r := range c.Catalog.Baselines {
-		if env == "" || c.Catalog.Stage(r, env) != "" {
+		if env == "" || c.Catalog.PlaysIn(r, env) != "" {
 			out = append(out, r.Name+"\t"+r.Doc)
 		}
 	}

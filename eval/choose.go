@@ -321,8 +321,8 @@ func (c *Choice) addBaseline(choice configs.Choice) error {
 	if err != nil {
 		return err
 	}
-	stage := c.names.Stage(r, c.Experiment.Env.Name)
-	if stage == "" {
+	plays := c.names.PlaysIn(r, c.Experiment.Env.Name)
+	if plays == "" {
 		return train.Usage("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
 	}
 	config, err := json.Marshal(choice.Config)
@@ -337,8 +337,8 @@ func (c *Choice) addBaseline(choice configs.Choice) error {
 	c.chosen = append(c.chosen, choice)
 	c.called = append(c.called, named{base: r.Name, folder: r.Name, config: m, plain: true})
 	con := BaselineOf(r, r.Name, choice.Config)
-	if x := *c.Experiment; stage != x.Env.Name {
-		x.Env.Name = stage
+	if x := *c.Experiment; plays != x.Env.Name {
+		x.Env.Name = plays
 		con.NewEnv = func() (envs.Env, error) { return train.NewEnv(&x, x.Eval.Split) }
 	}
 	c.Contestants = append(c.Contestants, con)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -265,13 +266,19 @@ func TestPlayedTraces(t *testing.T) {
 	if len(p.Traces) != 12 || len(p.TraceOf) != 6 || !strings.Contains(p.Traces[0], "names 8, 9, a, b, minutes 0 to 240") {
 		t.Errorf("traces %q, drawn %v", p.Traces, p.TraceOf)
 	}
+	first := Contestant{Name: "ends at once", Kind: catalog.Learned, Foreign: true, Versions: []Version{{Source: "x.stoker",
+		New: func(envs.Env) (rollout.Actor, error) { return rollout.Actor{}, errors.New("it ended") }}}}
+	r.Contestants = append([]Contestant{first}, r.Contestants...)
+	if q := must.Get(Run(t.Context(), r))(t); len(q.Out) != 1 || !slices.Equal(q.TraceOf, p.TraceOf) {
+		t.Errorf("beside a policy that is out %v the traces drawn are %v, want %v", q.Out, q.TraceOf, p.TraceOf)
+	}
 	if n := p.drew(); n < 2 || n > 6 {
 		t.Errorf("six episodes drew %d traces: %v", n, p.TraceOf)
 	}
 }
 
 // A baseline that sees a graph plays in the graph's environment beside a policy that sees the vector, under the same load.
-func TestStage(t *testing.T) {
+func TestPlaysIn(t *testing.T) {
 	sets := []string{"env.seconds=2", "eval.seeds=1-2"}
 	flat := must.Get(Choose(catalog.Default(), []string{"random", "sjf-nodes"}, "placement/serverless-dqn", sets))(t)
 	graph := must.Get(Choose(catalog.Default(), []string{"sjf-nodes"}, "placement/serverless-dqn",

@@ -277,12 +277,12 @@ func Fit(names *catalog.Catalog, x *configs.Experiment, env envs.Env) error {
 		if err != nil {
 			return train.Usage("%s: %w", key, err)
 		}
-		stage, own := names.Stage(r, x.Env.Name), env
-		if stage == "" {
+		plays, own := names.PlaysIn(r, x.Env.Name), env
+		if plays == "" {
 			return train.Usage("%s: %s is made for %v, not for %s", key, r.Name, r.Envs, x.Env.Name)
 		}
-		if y := *x; stage != x.Env.Name {
-			y.Env.Name = stage
+		if y := *x; plays != x.Env.Name {
+			y.Env.Name = plays
 			if own, err = train.NewEnv(&y, x.Eval.Split); err != nil {
 				return err
 			}

@@ -142,10 +142,7 @@ func (p *Played) Sample(contestant int, m Metric) (stats.Scores, error) {
 	if err != nil || len(p.Traces) == 0 {
 		return all, err
 	}
-	n := make([]float64, len(p.Traces))
-	for _, t := range p.TraceOf {
-		n[t]++
-	}
+	n := p.perTrace()
 	out := make(stats.Scores, len(all))
 	for v, row := range all {
 		sums := make([]float64, len(n))
@@ -154,21 +151,25 @@ func (p *Played) Sample(contestant int, m Metric) (stats.Scores, error) {
 		}
 		for t, sum := range sums {
 			if n[t] > 0 {
-				out[v] = append(out[v], sum/n[t])
+				out[v] = append(out[v], sum/float64(n[t]))
 			}
 		}
 	}
 	return out, nil
 }
 
-// drew is the number of traces that were drawn, 0 where episodes draw none.
-func (p *Played) drew() (n int) {
-	for t := range p.Traces {
-		if slices.Contains(p.TraceOf, t) {
-			n++
-		}
+// perTrace counts the episodes of every trace.
+func (p *Played) perTrace() []int {
+	out := make([]int, len(p.Traces))
+	for _, t := range p.TraceOf {
+		out[t]++
 	}
-	return n
+	return out
+}
+
+// drew is the number of traces that were drawn, 0 where episodes draw none.
+func (p *Played) drew() int {
+	return len(slices.DeleteFunc(p.perTrace(), func(episodes int) bool { return episodes == 0 }))
 }
 
 // Series are a contestant's values of a quantity at every step, [seed][step], of its first version under the traced

@@ -73,6 +73,7 @@ type Played struct {
 	// Out are the contestants of the request that are no longer among Contestants, because they failed.
 	Out []Out
 
+	draws sync.Once    // of Traces
 	specs []*envs.Spec // by contestant, for those with an environment of their own
 }
 
@@ -231,6 +232,9 @@ func (w *worker) play(ctx context.Context, r *Request, j job, p *Played, t *trac
 	if err := w.open(r, j.contestant); err != nil {
 		return err
 	}
+	if j.contestant == 0 { // before it acts: it may be out
+		p.drawn(w.env)
+	}
 	con := &r.Contestants[j.contestant]
 	actor, err := w.actor(ctx, con, j)
 	if err != nil {
@@ -247,23 +251,22 @@ func (w *worker) play(ctx context.Context, r *Request, j job, p *Played, t *trac
 	p.Episodes[j.contestant][j.version][j.seed] = e
 	if j.version == 0 && j.seed == 0 {
 		p.specs[j.contestant] = w.env.Spec()
-		if j.contestant == 0 {
-			p.drawn(w.env)
-		}
 	}
 	return nil
 }
 
-// drawn notes which traces an environment's episodes draw.
+// drawn notes, once, which traces an environment's episodes draw.
 func (p *Played) drawn(env envs.Env) {
-	t, ok := envs.As[envs.Traced](env)
-	if !ok || len(t.Traces()) == 0 {
-		return
-	}
-	p.Traces = t.Traces()
-	for _, s := range p.Seeds {
-		p.TraceOf = append(p.TraceOf, t.TraceOf(s))
-	}
+	p.draws.Do(func() {
+		t, ok := envs.As[envs.Traced](env)
+		if !ok || len(t.Traces()) == 0 {
+			return
+		}
+		p.Traces = t.Traces()
+		for _, s := range p.Seeds {
+			p.TraceOf = append(p.TraceOf, t.TraceOf(s))
+		}
+	})
 }
 
 func (w *worker) actor(ctx context.Context, c *Contestant, j job) (rollout.Actor, error) {

@@ -33,8 +33,11 @@ func (s *Summary) criteria() string {
 	if s.Constraint == "" {
 		return s.Objective
 	}
-	return fmt.Sprintf("%s, where %s is kept at least as well (relative tolerance %s)", s.Objective, s.Constraint,
-		report.Plain(s.RelativeTolerance))
+	out := fmt.Sprintf("%s, where %s is kept at least as well", s.Objective, s.Constraint)
+	if s.RelativeTolerance > 0 { // evaluations from before November 2026 have none
+		out += fmt.Sprintf(" (relative tolerance %s)", report.Plain(s.RelativeTolerance))
+	}
+	return out
 }
 
 // conclusions are the verdicts by single metrics in words: a line per policy compared and baseline.

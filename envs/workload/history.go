@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -19,7 +20,7 @@ type History struct {
 // past is the minutes of a load.
 type past struct {
 	process
-	rates []float64 // expected arrivals of all streams by minute, at a drawn factor of 1
+	rates []float64 // expected arrivals a second by minute, at a drawn factor of 1
 	same  bool      // they are the minutes of the episode's own trace
 }
 
@@ -54,13 +55,11 @@ func (s *Source) History() (*History, error) {
 	return h, nil
 }
 
-// rates are the expected arrivals of all streams by minute.
+// rates are the expected arrivals a second by minute.
 func rates(p process) []float64 {
 	out := make([]float64, p.minutes())
 	for m := range out {
-		for s := range p.streams() {
-			out[m] += p.expected(s, m)
-		}
+		out[m] = rateAt(p, m)
 	}
 	return out
 }
@@ -68,13 +67,8 @@ func rates(p process) []float64 {
 // like draws one of the minutes that are most like a minute of p: by the logarithms of the rates in it and in the one
 // before.
 func (h *past) like(p process, minute int, k rng.Key) int {
-	at := func(m int) (sum float64) {
-		for s := range p.streams() {
-			sum += p.expected(s, m)
-		}
-		return math.Log1p(sum)
-	}
-	now, before := at(minute), at(max(minute-1, 0))
+	level := func(rate float64) float64 { return math.Log1p(60 * rate) } // a minute's arrivals: none is no infinity
+	now, before := level(rateAt(p, minute)), level(rateAt(p, max(minute-1, 0)))
 	type candidate struct {
 		minute int
 		off    float64
@@ -85,18 +79,10 @@ func (h *past) like(p process, minute int, k rng.Key) int {
 	}
 	all := make([]candidate, 0, last)
 	for m, r := range h.rates[:last] {
-		a, b := math.Log1p(r)-now, math.Log1p(h.rates[max(m-1, 0)])-before
+		a, b := level(r)-now, level(h.rates[max(m-1, 0)])-before
 		all = append(all, candidate{m, float64(a*a) + float64(b*b)})
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int {
-		switch {
-		case a.off < b.off:
-			return -1
-		case a.off > b.off:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.off, b.off) })
 	n := min(analogues, len(all))
 	return all[min(int(k.Float64()*float64(n)), n-1)].minute
 }

@@ -16,8 +16,8 @@ import (
 // mostModel is the most bytes of an ONNX file.
 const mostModel = 64 << 20
 
-// install is what gives a Python what ONNX files need.
-const install = "-m pip install 'stoker-rl[onnx] @ git+https://github.com/stoker-rl/stoker#subdirectory=python'"
+// install is what gives a Python what ONNX files need, in the folder of Stoker's source.
+const install = "-m pip install './python[onnx]'"
 
 // openModel lets a Python run an ONNX file in onnxruntime, which answers lines as a command does.
 func openModel(ctx, start context.Context, file string, spec *envs.Spec, o Options) (transport, error) {
@@ -38,7 +38,7 @@ func openModel(ctx, start context.Context, file string, spec *envs.Spec, o Optio
 	case errors.As(err, &d):
 		if _, module, ok := strings.Cut(d.said, "No module named "); ok {
 			module = strings.Trim(strings.Fields(module)[0], `'"):`)
-			return nil, fmt.Errorf("%s has no module %s: type\n  %s %s", o.Python, module, o.Python, install)
+			return nil, fmt.Errorf("%s has no module %s: type, in the folder of Stoker's source\n  %s %s", o.Python, module, o.Python, install)
 		}
 	}
 	return nil, err
