@@ -23,7 +23,7 @@ type RuleConfig struct {
 	// File is one that stoker search rule wrote; its numbers take the place of load and functions.
 	File string `yaml:"file,omitempty" json:"file,omitempty"`
 	// Weight chooses among the numbers that come with Stoker: those found where env.reward.qos, the worth of a kept window,
-	// was nearest to it. 0 is the environment's own worth.
+	// was nearest to it. 0 is the environment's own worth: its dial where it has one, else env.reward.qos.
 	Weight float64 `yaml:"weight,omitempty" json:"weight,omitempty" range:"[0,1e6]"`
 	// Load is the load at which every function has its base, in requests a second or users.
 	Load float64 `yaml:"load,omitempty" json:"load,omitempty" range:"[0,1e9]"`
@@ -170,12 +170,23 @@ func (p *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 //go:embed rules/*.json
 var rules embed.FS
 
+// worth is what a reward pays for a kept window: its dial where it has one, of a range the middle in ratio.
+func worth(r *sizing.Reward) float64 {
+	switch len(r.Dial) {
+	case 0:
+		return r.QoS
+	case 1:
+		return r.Dial[0]
+	}
+	return math.Sqrt(r.Dial[0] * r.Dial[1])
+}
+
 // shippedRule returns the numbers for an environment's workflow whose worth of a kept window is nearest to weight, in
 // ratio.
 func shippedRule(weight float64, e *sizing.Env) (RuleConfig, error) {
 	c := e.Config()
 	if weight == 0 {
-		weight = c.Reward.QoS
+		weight = worth(&c.Reward)
 	}
 	_, version, _ := strings.Cut(e.Spec().ID, "-")
 	prefix := version + "-" + c.Workflow + "-"

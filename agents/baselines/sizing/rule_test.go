@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
@@ -176,5 +177,28 @@ func TestSpaces(t *testing.T) {
 	a.Functions = []FunctionBase{{"nobody", []float64{1, 1, 1, 1}}}
 	if _, err := NewAutoscaler(a, e); err == nil || !strings.Contains(err.Error(), `functions[0].function is "nobody"`) {
 		t.Errorf("an unknown function: %v", err)
+	}
+}
+
+// The shipped numbers are those for the worth of a kept window: the dial in place of qos where there is one.
+func TestRuleFollowsTheDial(t *testing.T) {
+	act := func(change func(*sizing.Config), weight float64) []float32 {
+		w := workload.Default()
+		w.Kind, w.Rate, w.Length = workload.Poisson, 0.6, 60
+		c := sizing.DefaultCounted()
+		c.Windows, c.Features = 2, sizing.Described
+		change(&c)
+		e := must.Get(sizing.NewCounted(c, w))(t)
+		p := must.Get(NewRule(RuleConfig{Weight: weight}, e))(t)
+		return steps(t, e, rollout.Actor{Policy: p}, 1)[0]
+	}
+	for want, change := range map[float64]func(*sizing.Config){
+		1: func(c *sizing.Config) { c.Reward.QoS = 1 },
+		4: func(c *sizing.Config) { c.Reward.QoS, c.Reward.Dial = 1, []float64{4} },
+		2: func(c *sizing.Config) { c.Reward.QoS, c.Reward.Dial = 8, []float64{0.5, 6} },
+	} {
+		if own, named := act(change, 0), act(change, want); !slices.Equal(own, named) {
+			t.Errorf("without a weight the rule plays %v, want that of weight %v, %v", own, want, named)
+		}
 	}
 }
