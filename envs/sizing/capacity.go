@@ -186,8 +186,8 @@ func (c Config) serves(users *workload.UsersConfig) (float64, error) {
 	}
 	// What does not change the capacity must not part caches.
 	k := c
-	k.Windows, k.Warmup, k.Start, k.Users, k.Reward, k.Price, k.Features, k.LoadKnown, k.Initial = 0, 0, 0, nil, Reward{},
-		Price{}, "", false, nil
+	k.Windows, k.Warmup, k.Start, k.Users, k.Reward, k.Price, k.Features, k.LoadKnown, k.LoadNext, k.Initial = 0, 0, 0, nil,
+		Reward{}, Price{}, "", false, false, nil
 	key := fmt.Sprintf("%d %s", capacityVersion, state.Settings(k, Default()))
 	if users != nil {
 		u := *users

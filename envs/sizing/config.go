@@ -76,6 +76,9 @@ type Config struct {
 	// LoadKnown lets agents observe the load of the next window instead of the last one's, as in FaaSConf's dynamic
 	// experiment. In a trace it is the expected number, not the drawn one.
 	LoadKnown bool `yaml:"load_known" json:"load_known"`
+	// LoadNext adds the load expected in the next window to the observations, beside the last one's; with described also the
+	// demand and the utilisation that it brings. Not together with LoadKnown.
+	LoadNext bool `yaml:"load_next,omitempty" json:"load_next,omitempty"`
 }
 
 // FunctionLaw is the law of a function of the workflow.
@@ -290,6 +293,10 @@ func (c *Config) Validate() error {
 	if c.Concurrency > 0 && c.Decide == Hybrid {
 		return bounds.Errorf("concurrency", "is %d, want 0 where decide is %s: the agents then choose the limit",
 			c.Concurrency, Hybrid)
+	}
+	if c.LoadKnown && c.LoadNext {
+		return bounds.Errorf("load_next", "is true beside load_known, want one of both: load_known shows the next window's load in "+
+			"place of the last one's, load_next beside it")
 	}
 	want := 4
 	if (c.Workflow == TcktApp || c.Decide == Hardware) && c.Features != Described {

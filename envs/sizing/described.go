@@ -198,6 +198,15 @@ func (w *flowObserver) describedFeatures(unit string) []envs.Feature[flowRow] {
 		envs.NewFeature("machines", "of all machines", "CPU or memory that the last configuration of all functions asks for, the larger; "+
 			"beyond 1 it is refused", func(x *flowRow) float32 { return x.machines }),
 	}
+	if w.showsNext() {
+		out = append(out,
+			envs.NewFeature("next load", "ln "+unit, "the load expected in the next window",
+				func(x *flowRow) float32 { return float32(logOf(*x.m.Forecast, tiny)) }),
+			envs.NewFeature("next demand", asLn, "work that the next window's load brings, over what the largest configuration does",
+				func(x *flowRow) float32 { return float32(logRatio(x.nextWork(), x.o.described.most[x.f], 0.001)) }),
+			envs.NewFeature("next utilisation", asLn, "work that the next window's load brings, over what the deployed instances do at most",
+				func(x *flowRow) float32 { return float32(logRatio(x.nextWork(), x.does(), tiny)) }))
+	}
 	if len(w.cfg.Reward.Dial) > 0 {
 		out = append(out, envs.NewFeature("dial", asLn, "what a window that keeps the QoS earns in this episode",
 			func(x *flowRow) float32 { return x.dial }))
@@ -244,6 +253,11 @@ func (x *flowRow) describeFunction() {
 	x.limit = max(1, float64(x.deployed.CPU))
 	x.work = float64(float64(x.rate*x.o.described.runs[x.f]) * x.law.Work)
 	x.alone = x.law.Alone(x.limit)
+}
+
+// nextWork is the work that the load expected in the next window brings, in core-seconds a second.
+func (x *flowRow) nextWork() float64 {
+	return float64(float64(*x.m.Forecast*x.o.described.runs[x.f]) * x.law.Work)
 }
 
 // does is the work that the deployed instances do at most, in core-seconds a second.

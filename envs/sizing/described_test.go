@@ -3,6 +3,7 @@ package sizing
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -108,6 +109,44 @@ func TestDescribedKnownLoad(t *testing.T) {
 		near(t, "trend", r.seen(1, "trend"), math.Log((1+30*next)/(1+float64(r.result.seen))), 1e-5)
 		r.all(rich)
 		r.step()
+	}
+}
+
+// With load_next the expected load of the next window stands beside the last one's, which stays as it is without the key.
+func TestNextLoad(t *testing.T) {
+	for _, features := range []string{Described, ExtendedFeatures} {
+		with := func(next bool) *rig {
+			return newRig(t, DefaultWorkload(), func(c *Config) {
+				c.Features, c.LoadNext, c.Windows, c.Start = features, next, 6, 700
+			})
+		}
+		r, plain := with(true), with(false)
+		r.reset(3)
+		plain.reset(3)
+		for k := range 6 {
+			next := r.source.Expected(0, (2*700+1+k)/2) / 60
+			if features == Described {
+				near(t, "next load", r.seen(1, "next load"), math.Log(next), 1e-5)
+				near(t, "next demand", r.seen(1, "next demand")-r.seen(1, "demand"), math.Log(next/r.result.load), 1e-5)
+				near(t, "next utilisation", r.seen(1, "next utilisation")-r.seen(1, "utilisation"), math.Log(next/r.result.load), 1e-5)
+			} else {
+				near(t, "next load", r.seen(1, "next load"), next, 1e-5)
+			}
+			for _, name := range plain.Spec().Kinds[0].Features {
+				if got, want := r.seen(1, name), plain.seen(1, name); got != want {
+					t.Errorf("%s, window %d: %s is %v, want %v as without load_next", features, k, name, got, want)
+				}
+			}
+			for _, x := range []*rig{r, plain} {
+				x.all(rich)
+				x.step()
+			}
+		}
+	}
+	c := Default()
+	c.LoadKnown, c.LoadNext = true, true
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "load_next") {
+		t.Errorf("both keys together: %v", err)
 	}
 }
 

@@ -79,5 +79,5 @@ func ExampleObserver() {
 	// Output:
 	// get-left-trip-tickets: {Cores:0.625 MB:576 Replicas:4 Concurrency:1}
 	// fits the machines: true
-	// stoker/Sizing-v3: meters: forecast is missing, want the load expected in the next window in requests a second: the policy was trained with load_known
+	// stoker/Sizing-v3: meters: forecast is missing, want the load expected in the next window in requests a second: the policy was trained with load_known or load_next
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // forms are environments with every form of observation, and a hash of what the agents of each see in an episode of
-// random actions. The hashes came from the code before observations were made from meters.
+// random actions. The hashes came from the code before observations were made from meters; that of described next, which is
+// newer, from its first version.
 var forms = map[string]struct {
 	w      workload.Config
 	change func(*Config)
@@ -48,6 +49,9 @@ var forms = map[string]struct {
 		*c = DefaultCounted()
 		c.Features, c.Workflow = Described, Generated
 	}, 0xeb95680b75b85231},
+	"described next": {DefaultWorkload(), func(c *Config) {
+		c.Features, c.LoadNext = Described, true
+	}, 0x960cf0576308c9b9},
 	"side by side": {DefaultWorkload(), func(c *Config) {
 		c.Features, c.Workflows = Described, []string{Sequential, Generated, TcktApp, Generated}
 		c.Generated.Functions = 12

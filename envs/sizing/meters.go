@@ -27,7 +27,7 @@ type Meters struct {
 	// Successes is the number of requests that ended well. It is read where Users is.
 	Successes int `json:"successes,omitempty" unit:"requests that ended well"`
 	// Forecast is the load expected in the next window, in requests a second. A policy that was trained with load_known
-	// under arrivals needs it; others do not read it.
+	// or load_next under arrivals needs it; others do not read it.
 	Forecast *float64 `json:"forecast,omitempty" unit:"requests/s expected in the next window"`
 	// Dial is what a window that keeps the QoS is worth (reward.dial). It is needed where the policy was trained under a
 	// range of dials; with a single one 0 stands for that.

@@ -69,8 +69,8 @@ func (e *Env) observe(obs *envs.Observation) {
 	if e.source.Closed() {
 		m.History.Users = int(e.lastLoad)
 	}
-	if e.observer.foreseen() {
-		e.forecast = e.shownLoad()
+	if e.observer.forecasts() {
+		e.forecast = e.expected()
 		m.Forecast = &e.forecast
 	}
 	n := e.app.rng.Components()
@@ -87,6 +87,11 @@ func (e *Env) shownLoad() float64 {
 	if e.source.Closed() || !e.cfg.LoadKnown {
 		return e.result.load
 	}
+	return e.expected()
+}
+
+// expected is the load expected in the next window, in requests a second.
+func (e *Env) expected() float64 {
 	var perMinute float64
 	minute := (e.slot + e.all) / 2
 	for s := range e.source.Streams() {

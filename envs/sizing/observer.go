@@ -136,8 +136,14 @@ func newFlowObserver(id string, c Config, users bool) (*flowObserver, error) {
 	return w, nil
 }
 
-// foreseen reports whether agents see the next window's load.
+// foreseen reports whether agents see the next window's load in place of the last one's.
 func (w *flowObserver) foreseen() bool { return w.cfg.LoadKnown && !w.users }
+
+// showsNext reports whether agents see the next window's load beside the last one's.
+func (w *flowObserver) showsNext() bool { return w.cfg.LoadNext && !w.users }
+
+// forecasts reports whether agents see the next window's load at all.
+func (w *flowObserver) forecasts() bool { return w.foreseen() || w.showsNext() }
 
 // check reports what is wrong with a workflow's meters.
 func (w *flowObserver) check(m *Meters) error {
@@ -148,9 +154,9 @@ func (w *flowObserver) check(m *Meters) error {
 	if err := m.validate(names); err != nil {
 		return err
 	}
-	if w.foreseen() && m.Forecast == nil {
+	if w.forecasts() && m.Forecast == nil {
 		return bounds.Errorf("forecast", "is missing, want the load expected in the next window in requests a second: "+
-			"the policy was trained with load_known")
+			"the policy was trained with load_known or load_next")
 	}
 	if w.users && m.Users == 0 && m.History.Windows > 0 {
 		return bounds.Errorf("users", "is 0, want the number of closed-loop users: the policy was trained under users")
@@ -330,10 +336,19 @@ func (w *flowObserver) plainFeatures(load string) []envs.Feature[flowRow] {
 		envs.NewFeature("p95", "s", "95th percentile of the function's latency", func(x *flowRow) float32 { return float32(x.at.P95) }),
 		envs.NewFeature("load", load, shown, func(x *flowRow) float32 { return float32(x.load) }),
 	}
-	if w.cfg.Features != ExtendedFeatures {
-		return out
+	if w.cfg.Features == ExtendedFeatures {
+		out = append(out, extendedFeatures(load)...)
 	}
-	return append(out, []envs.Feature[flowRow]{
+	if w.showsNext() {
+		out = append(out, envs.NewFeature("next load", load, "load expected in the next window",
+			func(x *flowRow) float32 { return float32(*x.m.Forecast) }))
+	}
+	return out
+}
+
+// extendedFeatures are what [ExtendedFeatures] shows beside the plain ones; load is the unit of the load.
+func extendedFeatures(load string) []envs.Feature[flowRow] {
+	return []envs.Feature[flowRow]{
 		envs.NewFeature("load change", load, "load of the last window less that of the window before",
 			func(x *flowRow) float32 { return float32(x.now - x.before) }),
 		envs.NewFeature("rejected", "of requests", "0 to 1: requests that the function turned away",
@@ -343,5 +358,5 @@ func (w *flowObserver) plainFeatures(load string) []envs.Feature[flowRow] {
 			func(x *flowRow) float32 { return float32(x.m.Latency) }),
 		envs.NewFeature("success", "of requests", "0 to 1: successes among the workflow's requests that ended",
 			func(x *flowRow) float32 { return float32(x.m.Success) }),
-	}...)
+	}
 }
