@@ -1,0 +1,203 @@
+// Package remote steps copies of an environment for a program in another language, over two pipes. Both sides run on one
+// machine: numbers are in its byte order. docs/python.md describes what Python makes of it.
+//
+//	server.go  frames, and what is asked for
+//	block.go   where each array of an answer lies
+//	copies.go  the copies, which goroutines step
+//
+// A frame is a kind (4 bytes), the length of what follows (4 bytes), and that. The server says [Hello] first. Then each
+// frame is answered by one of the kind [Answer] or [Failed], whose content is the error's text.
+//
+// Not here: what a configuration is and which environment it names (package cli), and the other side (python/stoker_rl).
+package remote
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Protocol is the version of the frames. Both sides refuse another one.
+const Protocol = "environments/1"
+
+// Kinds of frames.
+const (
+	// Hello is {"protocol": …, "version": …}: the protocol and the program's version.
+	Hello uint32 = iota
+	// Open has the request of [Server].Open; its answer is an [Opened]. It comes once.
+	Open
+	// Step has the commands of all copies, and is answered by their block.
+	Step
+	// Save has a copy's number (4 bytes) and is answered by its state.
+	Save
+	// Load has a copy's number (4 bytes) and a state of [Save], of an equal configuration.
+	Load
+	// Mask has a copy's, a kind's and an agent's number (4 bytes each) and the choices of the components so far (float32
+	// each). It is answered by the legal choices of the next component, a byte each.
+	Mask
+	// Answer and Failed are the server's.
+	Answer
+	Failed
+)
+
+// Commands of a copy in a [Step].
+const (
+	// Advance steps the copy by its action.
+	Advance uint8 = iota
+	// Begin starts the episode of its seed; the action is not read.
+	Begin
+	// Leave leaves it as it is.
+	Leave
+)
+
+// Opened answers [Open].
+type Opened struct {
+	// Spec is the environment's, as [envs.EncodeSpec] writes it.
+	Spec json.RawMessage `json:"spec"`
+	// Arrays of the block that answers a [Step], and its bytes.
+	Arrays []Array `json:"arrays"`
+	Bytes  int     `json:"bytes"`
+}
+
+// Array is a part of the block that answers a [Step], in C order; the first dimension is that of the copies.
+type Array struct {
+	Name   string `json:"name"`  // KIND/observation, KIND/mask, reward and so on
+	Type   string `json:"dtype"` // NumPy's name of it
+	Shape  []int  `json:"shape"`
+	Offset int    `json:"offset"`
+}
+
+// Options say how copies are stepped.
+type Options struct {
+	Copies, Workers int
+	// Substitute puts the first legal choice in the place of a forbidden one, and counts it; else it is an error.
+	Substitute bool
+}
+
+// Server opens environments for a client.
+type Server struct {
+	// Version is the program's.
+	Version string
+	// Open reads what a client asks for, and returns what builds an environment, for as many copies as it wants.
+	Open func(request []byte) (build func() (envs.Env, error), o Options, err error)
+}
+
+// most bounds a frame: a state of a large environment takes some megabytes.
+const most = 1 << 28
+
+// Serve answers the frames of r on w until r ends, which is no error. Bad requests are answered with what is wrong with them, and
+// change nothing; a broken frame is an error.
+func (s *Server) Serve(r io.Reader, w io.Writer) error {
+	c := connection{in: bufio.NewReaderSize(r, 1<<16), to: w}
+	hello, err := json.Marshal(map[string]string{"protocol": Protocol, "version": s.Version})
+	if err != nil {
+		return err
+	}
+	if err := c.send(Hello, append(c.start(), hello...)); err != nil {
+		return err
+	}
+	var all *copies
+	defer func() {
+		if all != nil {
+			all.close()
+		}
+	}()
+	for {
+		kind, body, err := c.receive()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		answer := c.start()
+		switch {
+		case kind == Open && all != nil:
+			err = errors.New("an environment is open already, want one in a process")
+		case kind == Open:
+			answer, all, err = s.open(answer, body)
+		case all == nil:
+			err = errors.New("no environment is open")
+		default:
+			answer, err = all.answer(answer, kind, body)
+		}
+		if err == nil {
+			err = c.send(Answer, answer)
+		} else {
+			err = c.send(Failed, append(c.start(), err.Error()...))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Server) open(dst, request []byte) ([]byte, *copies, error) {
+	build, o, err := s.Open(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := newCopies(build, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened := Opened{Arrays: all.block.arrays, Bytes: all.block.bytes}
+	if opened.Spec, err = envs.EncodeSpec(all.spec); err != nil {
+		all.close()
+		return nil, nil, err
+	}
+	text, err := json.Marshal(opened)
+	return append(dst, text...), all, err
+}
+
+// connection reads and writes frames.
+type connection struct {
+	in        *bufio.Reader
+	to        io.Writer
+	body, out []byte
+}
+
+const header = 8
+
+// start is an empty answer, with room for the header.
+func (c *connection) start() []byte { return append(c.out[:0], make([]byte, header)...) }
+
+func (c *connection) send(kind uint32, frame []byte) error {
+	c.out = frame
+	binary.NativeEndian.PutUint32(frame, kind)
+	binary.NativeEndian.PutUint32(frame[4:], uint32(len(frame)-header))
+	_, err := c.to.Write(frame)
+	return err
+}
+
+// receive returns the next frame; the body is good until the next call. It is io.EOF between frames alone.
+func (c *connection) receive() (uint32, []byte, error) {
+	var h [header]byte
+	if _, err := io.ReadFull(c.in, h[:]); err != nil {
+		return 0, nil, err
+	}
+	kind, n := binary.NativeEndian.Uint32(h[:]), binary.NativeEndian.Uint32(h[4:])
+	if kind > Mask || n > most {
+		return 0, nil, fmt.Errorf("a frame of kind %d has %d bytes, want a kind of at most %d and at most %d bytes", kind, n, Mask, most)
+	}
+	if cap(c.body) < int(n) {
+		var err error
+		if c.body, err = io.ReadAll(io.LimitReader(c.in, int64(n))); err != nil { // what comes, not what is promised, takes memory
+			return 0, nil, err
+		}
+		if len(c.body) < int(n) {
+			return 0, nil, io.ErrUnexpectedEOF
+		}
+		return kind, c.body, nil
+	}
+	c.body = c.body[:n]
+	if _, err := io.ReadFull(c.in, c.body); err != nil {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return kind, c.body, nil
+}
