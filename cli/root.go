@@ -110,7 +110,7 @@ func newRoot(p *Program) *cobra.Command {
 			onlineCommand()}},
 		{"judge", "Judge:", []*command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
 		{"plan", "Plan:", []*command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
-		{"use", "Use:", []*command{exportCommand(), serveCommand(), zooCommand(), checkCommand()}},
+		{"use", "Use:", []*command{exportCommand(), serveCommand(), zooCommand(), checkCommand(), stepServerCommand()}},
 		{"look", "Look:", []*command{envsCommand(), agentsCommand(), benchCommand(), versionCommand(), completionCommand()}},
 		{"papers", "Papers:", []*command{suiteCommand()}},
 	} {

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/internal/must"
+)
+
+// A client of step-server names a configuration by file, shipped name or text, and hears what is wrong with it.
+func TestOpenRemote(t *testing.T) {
+	c := &call{Program: &Program{Catalog: catalog.Default()}, ctx: context.Background(), errs: io.Discard}
+	for request, want := range map[string]string{
+		`{"config": "pricing/hops-pricer", "overrides": ["env.windows=3"]}`:                                                                      "",
+		`{"config": "c", "text": "{\"name\": \"x\", \"agent\": {\"name\": \"ppo\"}, \"env\": {\"id\": \"stoker/Pricing-v1\", \"windows\": 3}}"}`: "",
+		`{"config": "pricing/hops-pricer", "overrides": ["env.window=3"]}`:                                                                       "did you mean windows",
+		`{"config": "c", "text": "{name: x, agent: {name: ppo}, env: {id: stoker/Pricing-v1, windows: -3}}"}`:                                    "windows",
+		`{"config": "nosuch.yaml"}`:                              "nosuch.yaml",
+		`{"config": "pricing/hops-pricer", "illegal": "maybe"}`:  "illegal",
+		`{"config": "pricing/hops-pricer", "split": "some"}`:     "split",
+		`{"config": "pricing/hops-pricer", "copies": "several"}`: "no JSON of the expected form",
+	} {
+		build, o, err := c.openRemote([]byte(request))
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want something of %q", request, err, want)
+			}
+			continue
+		}
+		must.Do(t, err)
+		if e := must.Get(build())(t); o.Copies != 1 || !o.Substitute || e.Spec().MaxSteps != 3 {
+			t.Errorf("%s: %+v, %d steps", request, o, e.Spec().MaxSteps)
+		}
+	}
+}
