@@ -1,5 +1,7 @@
-"""Policies that were trained in Python, judged by Stoker.
+"""Stoker's environments in Gymnasium and PettingZoo, and policies that were trained in Python, judged by Stoker.
 
+gymnasium.make("stoker/Pricing-v1") and make_vec step an environment, once this package is imported
+parallel_env("stoker/Sizing-v3") is one with several agents for PettingZoo
 serve(policy)       answers `stoker eval --policy mine=cmd:python my_policy.py`
 evaluate(policy, …) runs `stoker eval` for a policy of this process
 export_sb3(model, vecnormalize, "x.onnx") writes a model of Stable-Baselines3 as ONNX
@@ -8,14 +10,35 @@ python -m stoker_rl.onnx is what runs ONNX files for `stoker eval --policy mine=
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-__all__ = ["evaluate", "export_sb3", "serve"]
-_PLACES = {"evaluate": "._evaluate", "export_sb3": "._export", "serve": "._serve"}
+_PLACES = {"evaluate": "._evaluate", "export_sb3": "._export", "serve": "._serve", "StokerEnv": ".env",
+           "StokerVectorEnv": ".env", "register": ".env", "parallel_env": ".parallel", "SharedVecEnv": ".parallel"}
+__all__ = ["evaluate", "export_sb3", "parallel_env", "register", "serve", "SharedVecEnv", "StokerEnv", "StokerVectorEnv"]
 
 
 def __getattr__(name: str) -> Any:  # when it is asked for: the relay of evaluate starts without NumPy
     if name not in _PLACES:
         raise AttributeError(name)
     return getattr(import_module(_PLACES[name], __name__), name)
+
+
+def _register() -> None:
+    from ._process import StokerError
+    from .env import register
+
+    try:
+        register()
+    except StokerError as e:  # evaluate(stoker=…) and register(stoker) may name one later
+        import warnings
+
+        warnings.warn(f"Stoker's environments are not known to Gymnasium: {e}", stacklevel=3)
+
+
+# The console script and python -m stoker_rl.… need no environments.
+if Path(sys.argv[0] if sys.argv else "").stem not in ("-m", "stoker") and find_spec("gymnasium"):
+    _register()

@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,11 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ._process import StokerError, program
 from ._serve import converse, starter
-
-
-class StokerError(RuntimeError):
-    """What `stoker` said when it failed."""
 
 
 class Evaluation(dict[str, Any]):
@@ -45,16 +41,25 @@ class Evaluation(dict[str, Any]):
         return pandas.DataFrame(rows).drop(columns="by_training_seed", errors="ignore")
 
 
-def configuration(what: str | os.PathLike[str] | dict[str, Any], folder: Path) -> str:
-    """A configuration's file: as it is, or written from a dictionary, or for an environment's id."""
+def experiment(what: str | os.PathLike[str] | dict[str, Any], id: str | None = None) -> tuple[str, str]:
+    """A configuration's file, or its name and text, from a dictionary or for an environment's id."""
     if isinstance(what, str) and what.count("/") == 1 and "-v" in what and not os.path.exists(what):
         what = {"env": {"id": what}}
     if not isinstance(what, dict):
-        return os.fspath(what)
+        return os.fspath(what), ""
+    if id:
+        what = {**what, "env": {"id": id, **what.get("env", {})}}
     # An experiment names an agent; nobody trains it here.
-    whole = {"name": "judged", "agent": {"name": "maddpg"}, **what}
+    return "config", json.dumps({"name": "judged", "agent": {"name": "maddpg"}, **what})  # JSON is YAML
+
+
+def configuration(what: str | os.PathLike[str] | dict[str, Any], folder: Path) -> str:
+    """A configuration's file: as it is, or written."""
+    name, text = experiment(what)
+    if not text:
+        return name
     path = folder / "config.yaml"
-    path.write_text(json.dumps(whole))  # JSON is YAML
+    path.write_text(text)
     return str(path)
 
 
@@ -76,15 +81,13 @@ def evaluate(
     config is a configuration's file, a dictionary, or an environment's id. Files go to the folder out, a temporary one by
     default. Where the policy fails in the middle, "out" says why, and a warning does.
     """
-    program = stoker or os.environ.get("STOKER") or shutil.which("stoker")
-    if not program:
-        raise StokerError("there is no stoker: build it with `make build` and name it with stoker= or the variable STOKER")
+    run = program(stoker)
     folder = Path(out or tempfile.mkdtemp(prefix="stoker-eval-"))
     folder.mkdir(parents=True, exist_ok=True)
     token = secrets.token_hex(16)
     with socket.create_server(("127.0.0.1", 0)) as server, tempfile.TemporaryDirectory() as written:
         relay = [sys.executable, "-m", "stoker_rl._relay", str(server.getsockname()[1])]
-        command = [program, "eval", *baselines, "--config", configuration(config, Path(written)), "--policy",
+        command = [run, "eval", *baselines, "--config", configuration(config, Path(written)), "--policy",
                    f"{name}=cmd:{shlex.join(relay)}", "--policy-timeout", timeout, "--out", str(folder), "--force", "--json"]
         if seeds:
             command += ["--seeds", seeds]

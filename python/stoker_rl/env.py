@@ -1,0 +1,363 @@
+"""Stoker's environments for Gymnasium: one copy, and many copies in one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ._evaluate import experiment
+from ._process import ADVANCE, BEGIN, LEAVE, Process, StokerError
+
+Array = np.ndarray[Any, Any]
+Config = str | os.PathLike[str] | dict[str, Any] | None
+
+
+def box(space: dict[str, Any], rows: tuple[int, ...] = ()) -> spaces.Box:
+    """A box of rows of a spec's box."""
+    def bound(key: str, default: float) -> Array:
+        given = space.get(key, default)
+        given = [default if x is None else x for x in given] if isinstance(given, list) else given
+        return np.broadcast_to(np.asarray(given, np.float32), (*rows, space["width"]))
+
+    return spaces.Box(bound("low", -np.inf), bound("high", np.inf), dtype=np.float32)
+
+
+class Kind:
+    """Agents of one kind: their spaces, and where an answer has what they see."""
+
+    def __init__(self, spec: dict[str, Any], arrays: dict[str, Array], number: int) -> None:
+        self.spec, self.number = spec, number
+        self.name: str = spec["name"]
+        self.agents: int = spec["agents"]
+        self.names: list[str] = spec.get("names") or [f"{self.name}_{i}" for i in range(self.agents)]
+        self.dependent: bool = spec.get("dependent", False)
+        self.graph: dict[str, Any] | None = spec["observation"] if spec["observation"]["type"] == "graph" else None
+        prefix = self.name + "/"
+        self.seen = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
+        self.reward, self.active, self.mask = (self.seen.pop(k) for k in ("reward", "active", "mask"))
+        self.seen.pop("legal")
+        if self.graph:
+            self.seen.pop("observation")
+        action = spec["action"]
+        self.kind_of_action: str = action["type"]
+        self.discrete = self.kind_of_action in ("discrete", "multi-discrete")
+        self.choices: list[int] = list(action.get("n", []))
+
+    def observation_space(self, rows: tuple[int, ...] = ()) -> spaces.Space[Any]:
+        """What an agent sees, or rows of agents."""
+        if not self.graph:
+            return box(self.spec["observation"], rows)
+        parts: dict[str, spaces.Space[Any]] = {}
+        for name, a in self.seen.items():
+            shape = (*rows, *a.shape[2:])
+            if a.dtype == np.float32:
+                parts[name] = spaces.Box(-np.inf, np.inf, shape, np.float32)
+            else:
+                parts[name] = spaces.Box(0, np.iinfo(np.int32).max, shape, np.int32)
+        return spaces.Dict(parts)
+
+    def action_space(self, rows: tuple[int, ...] = ()) -> spaces.Space[Any]:
+        """What an agent does, or rows of agents."""
+        if self.kind_of_action == "box":
+            return box(self.spec["action"], rows)
+        if self.kind_of_action == "discrete" and not rows:
+            return spaces.Discrete(self.choices[0])
+        if self.discrete:
+            return spaces.MultiDiscrete(np.broadcast_to(np.asarray(self.choices), (*rows, len(self.choices))))
+        raise StokerError(f"the action of {self.name} is a {self.kind_of_action}, which Gymnasium's spaces here do not take")
+
+    def see(self, at: Any, copy: bool = True) -> Any:
+        """What is seen at an index of the arrays."""
+        parts = {k: a[at].copy() if copy else a[at] for k, a in self.seen.items()}
+        return parts if self.graph else parts["observation"]
+
+
+class _Opened:
+    """A process and what its answers mean."""
+
+    def __init__(self, id: str, config: Config, overrides: Iterable[str], split: str, copies: int, illegal: str,
+                 stoker: str | None, workers: int = 0) -> None:
+        name, text = experiment(id if config is None else config, id)
+        self._request = {"config": name, "text": text, "overrides": list(overrides), "split": split, "copies": copies,
+                         "workers": workers, "illegal": illegal}
+        self._stoker = stoker
+        self._warned = False
+        self._open()
+        self.kinds = [Kind(k, self.process.arrays, i) for i, k in enumerate(self.process.spec["kinds"])]
+        if self.process.spec["id"] != id:
+            self.process.close()
+            raise StokerError(f"the configuration is of {self.process.spec['id']}, and not of {id}")
+        self.quantities: list[str] = [q["name"] for q in self.process.spec.get("info", [])]
+
+    def _open(self) -> None:
+        self.process = Process(self._request, self._stoker)
+
+    def again(self) -> None:
+        """Start another process where the last one has died."""
+        if not self.process.alive:
+            self._open()
+            self.kinds = [Kind(k, self.process.arrays, i) for i, k in enumerate(self.process.spec["kinds"])]
+
+    def rewards(self) -> Array:
+        """The mean reward of all agents, which Stoker's returns add up, by copy."""
+        mean: Array = np.concatenate([k.reward for k in self.kinds], axis=1).mean(axis=1, dtype=np.float64)
+        return mean
+
+    def whole(self, of: Any) -> Any:
+        """One kind's part, or those of all kinds by name."""
+        if len(self.kinds) == 1:
+            return of(self.kinds[0])
+        return {k.name: of(k) for k in self.kinds}
+
+    def space(self, of: Any) -> spaces.Space[Any]:
+        """One kind's space, or a Dict."""
+        return of(self.kinds[0]) if len(self.kinds) == 1 else spaces.Dict({k.name: of(k) for k in self.kinds})
+
+    def write(self, action: Any, copies: Any) -> None:
+        """Put actions where the next step reads them."""
+        for k in self.kinds:
+            to = self.process.actions[k.number]
+            given = np.asarray(action if len(self.kinds) == 1 else action[k.name], np.float32)
+            try:
+                to[copies] = given.reshape(to[copies].shape)
+            except ValueError:
+                raise ValueError(f"the action of {k.name} has the shape {given.shape}, want {to[copies].shape}") from None
+
+    def substituted(self) -> None:
+        """Say once that forbidden choices were replaced."""
+        if not self._warned and self.process.arrays["substituted"].any():
+            self._warned = True
+            warnings.warn("a choice that the mask forbids was replaced by the first legal one; info['substituted'] counts them, "
+                          "info['action_mask'] says what is legal, and illegal='raise' makes it an error", stacklevel=4)
+
+
+class StokerEnv(gym.Env[Any, Any]):
+    """One copy of an environment. Several agents of one kind are rows of its arrays; the reward is their mean.
+
+    config is a configuration's file, a dictionary of its keys, or None for the environment's defaults; overrides are settings
+    such as "env.windows=20". split is the part of the workload: train, test or all. illegal is substitute or raise.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(self, id: str, config: Config = None, overrides: Iterable[str] = (), split: str = "train",
+                 illegal: str = "substitute", stoker: str | None = None, render_mode: str | None = None) -> None:
+        self.render_mode = None
+        self._with = (id, config, tuple(overrides), split, 1, illegal, stoker)
+        self._o = o = _Opened(*self._with)
+        self._single = len(o.kinds) == 1 and o.kinds[0].agents == 1
+        self._at: Any = (0, 0, ...) if self._single else (0, ...)
+
+        def rows(k: Kind) -> tuple[int, ...]:
+            return () if self._single else (k.agents,)
+
+        self.observation_space = o.space(lambda k: k.observation_space(rows(k)))
+        self.action_space = o.space(lambda k: k.action_space(rows(k)))
+        self.stoker_spec: dict[str, Any] = o.process.spec
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin the episode of a seed, which draws its whole workload; without one, of one drawn."""
+        super().reset(seed=seed)
+        o = self._o
+        o.again()
+        o.process.commands[0] = BEGIN
+        o.process.seeds[0] = self.np_random.integers(2**63) if seed is None else seed
+        o.process.step()
+        return self._seen(), self._info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """One step of the environment."""
+        o = self._o
+        p = o.process
+        o.write(action, self._at)
+        p.commands[0] = ADVANCE
+        p.step()
+        o.substituted()
+        a = p.arrays
+        reward = float(o.kinds[0].reward[0, 0]) if self._single else float(o.rewards()[0])
+        return self._seen(), reward, bool(a["terminated"][0]), bool(a["truncated"][0]), self._info()
+
+    def _seen(self) -> Any:
+        return self._o.whole(lambda k: k.see(self._at))
+
+    def _info(self) -> dict[str, Any]:
+        o = self._o
+        a = o.process.arrays
+        info: dict[str, Any] = dict(zip(o.quantities, a["info"][0].tolist()))
+        info["elapsed"] = int(a["elapsed"][0])
+        for k in o.kinds:
+            suffix = "" if len(o.kinds) == 1 else "/" + k.name
+            if k.discrete:
+                info["action_mask" + suffix] = k.mask[self._at].copy()
+                info["substituted"] = int(a["substituted"][0])
+            if not self._single:
+                info["active" + suffix] = k.active[0].copy()
+        return info
+
+    def action_masks(self) -> Array:
+        """The mask as MaskablePPO asks for it: all choices of all components in a row."""
+        return np.concatenate([k.mask[0].ravel() for k in self._o.kinds if k.discrete])
+
+    def mask_after(self, partial: Iterable[float], agent: int = 0, kind: int = 0) -> Array:
+        """The legal choices of the component after those of partial, where they depend on these."""
+        return self._o.process.mask(0, kind, agent, list(partial))
+
+    def get_state(self) -> bytes:
+        """The episode's state, as bytes that set_state of an equal environment takes."""
+        return self._o.process.save(0)
+
+    def set_state(self, state: bytes) -> tuple[Any, dict[str, Any]]:
+        """Continue from a state; returns what is seen there."""
+        self._o.process.load(0, state)
+        return self._seen(), self._info()
+
+    def copy(self) -> StokerEnv:
+        """Another environment in the same state, in a process of its own, for planners."""
+        id, config, overrides, split, _, illegal, stoker = self._with
+        other = StokerEnv(id, config, overrides, split, illegal, stoker)
+        other.set_state(self.get_state())
+        return other
+
+    def close(self) -> None:
+        """End the process."""
+        self._o.process.close()
+
+
+class StokerVectorEnv(VectorEnv[Any, Any, Any]):
+    """num_envs copies in one process, which steps them on all cores. With copy=False observations are views that the next
+    step overwrites."""
+
+    def __init__(self, id: str, num_envs: int = 1, config: Config = None, overrides: Iterable[str] = (), split: str = "train",
+                 illegal: str = "substitute", autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
+                 workers: int = 0, stoker: str | None = None, render_mode: str | None = None) -> None:
+        self.num_envs, self.render_mode, self._copy = num_envs, None, copy
+        self._o = o = _Opened(id, config, overrides, split, num_envs, illegal, stoker, workers)
+        self._mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
+        self._single = len(o.kinds) == 1 and o.kinds[0].agents == 1
+        self._at: Any = (slice(None), 0, ...) if self._single else ...
+
+        def rows(k: Kind) -> tuple[int, ...]:
+            return () if self._single else (k.agents,)
+
+        self.single_observation_space = o.space(lambda k: k.observation_space(rows(k)))
+        self.single_action_space = o.space(lambda k: k.action_space(rows(k)))
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.stoker_spec: dict[str, Any] = o.process.spec
+        self._ended = np.zeros(num_envs, bool)
+
+    def reset(self, *, seed: int | list[int | None] | None = None,
+              options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes: of seed, seed + 1 and so on, of a list of seeds, or of drawn ones. options["reset_mask"] says
+        which copies."""
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        self._o.again()
+        mask = np.ones(self.num_envs, bool) if not options else np.asarray(options.get("reset_mask", True))
+        mask = np.broadcast_to(mask, self.num_envs)
+        seeds: list[int | None] = [None] * self.num_envs
+        if isinstance(seed, int):
+            seeds = [seed + i for i in range(self.num_envs)]
+        elif seed is not None:
+            seeds = list(seed)
+        self._begin(mask, seeds)
+        self._ended[mask] = False
+        return self._seen(), self._infos()
+
+    def _begin(self, which: Array, seeds: list[int | None]) -> None:
+        p = self._o.process
+        p.commands[:] = np.where(which, BEGIN, LEAVE)
+        for i in np.flatnonzero(which):
+            given = seeds[i] if seeds else None
+            p.seeds[i] = self.np_random.integers(2**63) if given is None else given
+        p.step()
+
+    def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
+        """One step of all copies."""
+        o = self._o
+        p = o.process
+        a = p.arrays
+        if self._mode == AutoresetMode.DISABLED and self._ended.any():
+            raise ValueError(f"the episodes of the copies {np.flatnonzero(self._ended).tolist()} have ended: reset them with "
+                             'options={"reset_mask": …}')
+        o.write(actions, self._at)
+        p.commands[:] = ADVANCE
+        if self._mode == AutoresetMode.NEXT_STEP and self._ended.any():
+            p.commands[self._ended] = BEGIN
+            for i in np.flatnonzero(self._ended):
+                p.seeds[i] = self.np_random.integers(2**63)
+        p.step()
+        o.substituted()
+        rewards = o.kinds[0].reward[:, 0].astype(np.float64) if self._single else o.rewards()
+        self.last_rewards = o.kinds[0].reward.copy()  # of each agent of the first kind
+        terminated, truncated = a["terminated"].copy(), a["truncated"].copy()
+        self._ended = terminated | truncated
+        more: dict[str, Any] = {}
+        if self._mode == AutoresetMode.SAME_STEP and self._ended.any():
+            last, told = self._seen(copy=True), self._infos()
+            more = {"final_obs": np.empty(self.num_envs, object), "_final_obs": self._ended.copy(),
+                    "final_info": told, "_final_info": self._ended.copy()}
+            for i in np.flatnonzero(self._ended):
+                more["final_obs"][i] = _part(last, int(i))
+            self._begin(self._ended, [])
+        return self._seen(), rewards, terminated, truncated, {**self._infos(), **more}
+
+    def _seen(self, copy: bool | None = None) -> Any:
+        copying = self._copy if copy is None else copy
+        return self._o.whole(lambda k: k.see(self._at, copying))
+
+    def _infos(self) -> dict[str, Any]:
+        o = self._o
+        a = o.process.arrays
+        told: dict[str, Any] = {name: a["info"][:, i].copy() for i, name in enumerate(o.quantities)}
+        told["elapsed"] = a["elapsed"].copy()
+        for k in o.kinds:
+            suffix = "" if len(o.kinds) == 1 else "/" + k.name
+            if k.discrete:
+                told["action_mask" + suffix] = k.mask[self._at].copy()
+                told["substituted"] = a["substituted"].copy()
+            if not self._single:
+                told["active" + suffix] = k.active.copy()
+        all_of_them = np.ones(self.num_envs, bool)
+        return {**told, **{"_" + name: all_of_them for name in told}}
+
+    def action_masks(self) -> Array:
+        """The masks of all copies, each in a row."""
+        parts = [k.mask.reshape(self.num_envs, -1) for k in self._o.kinds if k.discrete]
+        return np.concatenate(parts, axis=1)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the process."""
+        self._o.process.close()
+
+
+def _part(seen: Any, i: int) -> Any:
+    if isinstance(seen, dict):
+        return {k: _part(v, i) for k, v in seen.items()}
+    return seen[i]
+
+
+def register(stoker: str | None = None) -> list[str]:
+    """Make all environments of the program known to gymnasium.make and make_vec; returns their ids."""
+    import subprocess
+
+    from ._process import program
+
+    listed = subprocess.run([program(stoker), "envs", "--json"], capture_output=True, text=True)
+    if listed.returncode:
+        raise StokerError(listed.stderr.strip())
+    ids = [e["id"] for e in json.loads(listed.stdout)]
+    for id in ids:
+        if id not in gym.registry:
+            gym.register(id, entry_point="stoker_rl.env:StokerEnv", vector_entry_point="stoker_rl.env:StokerVectorEnv",
+                         kwargs={"id": id})
+    return ids

@@ -1,0 +1,276 @@
+"""python -m unittest discover python/tests: environments, where Gymnasium and a stoker (the variable STOKER) are."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+import warnings
+
+try:
+    import gymnasium as gym
+    import numpy as np
+
+    from stoker_rl._process import StepServerDied, StokerError, program
+
+    program()
+    from stoker_rl import env as stoker_env
+
+    IDS = stoker_env.register()
+    MISSING = ""
+except ImportError as e:
+    MISSING = str(e)
+except StokerError as e:
+    MISSING = str(e)
+
+warnings.filterwarnings("ignore", module="gymnasium")
+warnings.filterwarnings("ignore", message="a choice that the mask forbids")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class TestEnvironments(unittest.TestCase):
+    def make(self, id, **more):
+        e = gym.make(id, **more)
+        self.addCleanup(e.close)
+        return e
+
+    def test_all_pass_the_checker(self):
+        from gymnasium.utils.env_checker import check_env
+
+        for id in IDS:
+            with self.subTest(id):
+                check_env(self.make(id).unwrapped, skip_render_check=True)
+
+    def test_episodes_follow_from_their_seeds(self):
+        for id in ("stoker/Pricing-v1", "stoker/Steps-v1"):
+            one, other = self.make(id), self.make(id)
+            seen = [e.reset(seed=5)[0] for e in (one, other)]
+            one.action_space.seed(1)
+            for _ in range(20):
+                self.same(*seen)
+                action = one.action_space.sample()
+                told = [e.step(action) for e in (one, other)]
+                seen = [t[0] for t in told]
+                if any(told[0][2:4]):
+                    break
+            a, b = one.reset(seed=6)[0], other.reset(seed=7)[0]
+            with self.assertRaises(AssertionError):
+                self.same(a, b)
+
+    def same(self, a, b):
+        for key in a if isinstance(a, dict) else [...]:
+            np.testing.assert_array_equal(a[key], b[key])
+
+    def test_state(self):
+        e = self.make("stoker/Steps-v1").unwrapped
+        e.reset(seed=1)
+        e.step(0)
+        at, other = e.get_state(), e.copy()
+        self.addCleanup(other.close)
+        for _ in range(2):
+            a, b = e.step(1), other.step(1)
+            self.same(a[0], b[0])
+            self.assertEqual(a[1:4], b[1:4])
+        self.same(e.set_state(at)[0], other.set_state(at)[0])
+        with self.assertRaises(ValueError):
+            self.make("stoker/CartPole-v1").unwrapped.set_state(at)
+
+    def test_masks(self):
+        e = self.make("stoker/Placement-v2", illegal="raise").unwrapped
+        _, info = e.reset(seed=2)
+        choices = []
+        for _ in e.action_space.nvec:
+            choices.append(int(np.argmax(e.mask_after(choices))))
+        e.step(choices)
+        self.assertEqual(e.action_masks().shape, (e.action_space.nvec.sum(),))
+        with self.assertRaisesRegex(ValueError, "forbidden"):
+            for first in range(e.action_space.nvec[0]):
+                if not info["action_mask"][first]:
+                    e.step([first, *choices[1:]])
+        lenient = self.make("stoker/DeepRM-v1").unwrapped
+        _, info = lenient.reset(seed=1)
+        forbidden = int(np.argmin(info["action_mask"]))
+        if not info["action_mask"][forbidden]:
+            self.assertEqual(lenient.step(forbidden)[4]["substituted"], 1)
+
+    def test_bad_input(self):
+        e = self.make("stoker/CartPole-v1").unwrapped
+        with self.assertRaisesRegex(ValueError, "reset first"):
+            e.step(0)
+        e.reset(seed=1)
+        for action in (np.nan, 2, 0.5, [0, 1]):
+            with self.assertRaises(ValueError):
+                e.step(action)
+        e.step(np.int64(1))
+        for more in ({"overrides": ["env.nosuch=1"]}, {"config": {"env": {"windows": -1}}}, {"config": "nosuch.yaml"},
+                     {"illegal": "maybe"}, {"split": "some"}):
+            with self.assertRaises(Exception) as failed:
+                self.make("stoker/Pricing-v1", **more)
+            self.assertRegex(str(failed.exception), "nosuch|windows|maybe|some")
+        with self.assertRaisesRegex(Exception, "no stoker|cannot be started"):
+            self.make("stoker/CartPole-v1", stoker="/nosuch/stoker")
+
+    def test_a_configuration_and_overrides(self):
+        e = self.make("stoker/Pricing-v1", config={"env": {"windows": 3}})
+        e.reset(seed=1)
+        steps = 1
+        while not any(e.step(e.action_space.sample())[2:4]):
+            steps += 1
+        self.assertEqual(steps, 3)
+        e = self.make("stoker/Sizing-v3", config="sizing/main", overrides=["env.windows=4"])
+        self.assertEqual(e.unwrapped.stoker_spec["max_steps"], 4)
+
+    def test_a_dead_server(self):
+        e = self.make("stoker/CartPole-v1").unwrapped
+        e.reset(seed=1)
+        os.kill(e._o.process._child.pid, signal.SIGKILL)
+        with self.assertRaisesRegex(StepServerDied, "signal 9"):
+            for _ in range(3):
+                e.step(0)
+        first, _ = e.reset(seed=1)
+        again, _ = self.make("stoker/CartPole-v1").reset(seed=1)
+        np.testing.assert_array_equal(first, again)
+
+    def test_an_interrupted_answer_is_dropped(self):
+        e = self.make("stoker/CartPole-v1").unwrapped
+        e.reset(seed=1)
+        p = e._o.process
+        receive, e_other = p._receive, self.make("stoker/CartPole-v1").unwrapped
+
+        def interrupted(_):
+            raise KeyboardInterrupt
+
+        p._receive = interrupted
+        with self.assertRaises(KeyboardInterrupt):
+            e.step(0)
+        p._receive = receive
+        e_other.reset(seed=1)
+        e_other.step(0)
+        np.testing.assert_array_equal(e.step(1)[0], e_other.step(1)[0])
+
+    def test_two_threads(self):
+        e = self.make("stoker/CartPole-v1").unwrapped
+        e.reset(seed=1)
+        said = []
+        with e._o.process._lock:
+            t = threading.Thread(target=lambda: said.append(self.raised(e)))
+            t.start()
+            t.join()
+        self.assertIn("two threads", said[0])
+        e.step(0)
+
+    def raised(self, e):
+        try:
+            e.step(0)
+        except RuntimeError as x:
+            return str(x)
+        return ""
+
+    def test_vectors(self):
+        for mode in ("NextStep", "SameStep", "Disabled"):
+            v = gym.make_vec("stoker/CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point", autoreset_mode=mode)
+            self.addCleanup(v.close)
+            one = self.make("stoker/CartPole-v1").unwrapped
+            seen, _ = v.reset(seed=4)
+            np.testing.assert_array_equal(one.reset(seed=5)[0], seen[1])
+            for _ in range(500):
+                before = seen
+                seen, reward, ended, _, info = v.step(np.zeros(3, int))
+                last, _, over, _, _ = one.step(0)
+                self.assertEqual(over, ended[1])
+                if over:
+                    break
+                np.testing.assert_array_equal(last, seen[1])
+            self.assertTrue(over)
+            if mode == "SameStep":
+                np.testing.assert_array_equal(last, info["final_obs"][1])
+                self.assertFalse(np.array_equal(last, seen[1]))
+            else:
+                np.testing.assert_array_equal(last, seen[1])
+            if mode == "NextStep":
+                seen, reward, ended, _, _ = v.step(np.zeros(3, int))
+                self.assertEqual((reward[1], ended[1]), (0, False))
+            if mode == "Disabled":
+                with self.assertRaisesRegex(ValueError, "reset_mask"):
+                    v.step(np.zeros(3, int))
+                others = before[0]
+                seen, _ = v.reset(options={"reset_mask": np.array([False, True, False])})
+                self.assertEqual(seen.shape, (3, 4))
+                self.assertFalse(np.array_equal(seen[1], last))
+                del others
+
+    def test_nothing_is_left(self):
+        for _ in range(20):
+            e = gym.make("stoker/CartPole-v1")
+            e.reset(seed=1)
+            child = e.unwrapped._o.process._child
+            e.close()
+            self.assertIsNotNone(child.poll())
+        if os.path.isdir("/proc/self/fd"):
+            before = len(os.listdir("/proc/self/fd"))
+            for _ in range(20):
+                e = gym.make("stoker/CartPole-v1")
+                e.close()
+            self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    @unittest.skipIf(sys.platform == "win32", "there is no fork")
+    def test_a_fork_is_refused(self):
+        e = self.make("stoker/CartPole-v1").unwrapped
+        e.reset(seed=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+        if child == 0:
+            try:
+                e.step(0)
+            except StokerError as x:
+                os._exit(0 if "another process" in str(x) else 1)
+            os._exit(2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        e.step(0)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class TestAgents(unittest.TestCase):
+    def test_pettingzoo(self):
+        try:
+            from pettingzoo.test import parallel_api_test, parallel_seed_test
+        except ImportError as e:
+            self.skipTest(str(e))
+        import stoker_rl
+
+        for id in ("stoker/Sizing-v3", "stoker/SimpleSpread-v1", "stoker/Placement-v2"):
+            e = stoker_rl.parallel_env(id)
+            self.addCleanup(e.close)
+            parallel_api_test(e, num_cycles=50)
+        parallel_seed_test(lambda: stoker_rl.parallel_env("stoker/SimpleSpread-v1"), num_cycles=30)
+
+    def test_agents_as_copies(self):
+        try:
+            import stable_baselines3  # noqa: F401
+        except ImportError as e:
+            self.skipTest(str(e))
+        import stoker_rl
+
+        v = stoker_rl.SharedVecEnv("stoker/Sizing-v3", 2, overrides=["env.windows=3"])
+        self.addCleanup(v.close)
+        v.seed(1)
+        seen = v.reset()
+        self.assertEqual(seen.shape[0], 12)
+        for step in range(3):
+            seen, rewards, ended, infos = v.step(np.full((12, 4), 0.5, np.float32))
+            self.assertEqual((seen.shape[0], rewards.shape, bool(ended.any())), (12, (12,), step == 2))
+        self.assertIn("terminal_observation", infos[0])
+
+
+@unittest.skipIf(MISSING, MISSING)
+class TestImport(unittest.TestCase):
+    def test_environments_are_known_after_import(self):
+        code = "import gymnasium, stoker_rl; print(gymnasium.make('stoker/CartPole-v1').reset(seed=1)[0].shape)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.stdout.strip(), "(4,)", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
