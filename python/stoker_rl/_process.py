@@ -72,6 +72,7 @@ class Process:
             raise
         self.spec: dict[str, Any] = opened["spec"]
         self.block = bytearray(8 + opened["bytes"])
+        self._expected = _HEADER.pack(ANSWER, opened["bytes"])
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
         for a in opened["arrays"]:
             n = int(np.prod(a["shape"]))
@@ -95,7 +96,33 @@ class Process:
 
     def step(self) -> None:
         """Carry out commands, with seeds and actions, and read the arrays."""
-        self._ask(STEP, None)
+        if self._owed or os.getpid() != self._owner or not self._lock.acquire(blocking=False):
+            self._ask(STEP, None)
+            return
+        try:  # what _ask does, where nothing unusual happens: a step of a small environment takes microseconds
+            try:
+                n = self._to.write(self._request)
+            except OSError:
+                raise
+            except BaseException:  # half a request cannot be taken back
+                self.close()
+                raise
+            self._owed = 1
+            if n == len(self._request):
+                n = self._from.readinto(self.block)
+                if n == len(self.block) and self.block[:8] == self._expected:
+                    self._owed = 0
+                    return
+                self._part = bytearray(self.block), n
+                if n == 0:
+                    self._died(None)
+            else:
+                self._send(memoryview(self._request)[n:])
+            self._take(self.block)
+        except OSError as e:
+            self._died(e)
+        finally:
+            self._lock.release()
 
     def save(self, copy: int) -> bytes:
         """The state of a copy in an episode."""
@@ -121,16 +148,21 @@ class Process:
                 self._owed -= 1
             self._send(self._request if body is None else _HEADER.pack(kind, len(body)) + body)
             self._owed = 1
-            fixed = kind in (STEP, LOAD)
-            answer, content = self._receive(self.block if fixed else bytearray())
-            self._owed = 0
-            if answer == FAILED:
-                raise ValueError(bytes(content).decode())
-            return content
+            return self._take(self.block if kind in (STEP, LOAD) else bytearray())
         finally:
             self._lock.release()
 
-    def _send(self, frame: bytes | bytearray) -> None:
+    def _take(self, block: bytearray) -> Any:
+        """The content of the answer that is owed; an error where it is one."""
+        answer, content = self._receive(block)
+        self._owed = 0
+        if answer == FAILED:
+            raise ValueError(bytes(content).decode())
+        if block and content.obj is not block:
+            block[8:] = content
+        return content
+
+    def _send(self, frame: bytes | bytearray | memoryview) -> None:
         view = memoryview(frame)
         try:
             while view:

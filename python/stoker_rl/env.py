@@ -163,6 +163,7 @@ class StokerEnv(gym.Env[Any, Any]):
         self.observation_space = o.space(lambda k: k.observation_space(rows(k)))
         self.action_space = o.space(lambda k: k.action_space(rows(k)))
         self.stoker_spec: dict[str, Any] = o.process.spec
+        self._small: _Small | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the episode of a seed, which draws its whole workload; without one, of one drawn."""
@@ -172,10 +173,14 @@ class StokerEnv(gym.Env[Any, Any]):
         o.process.commands[0] = BEGIN
         o.process.seeds[0] = self.np_random.integers(2**63) if seed is None else seed
         o.process.step()
+        if self._single and not o.kinds[0].graph:
+            self._small = _Small(o)
         return self._seen(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One step of the environment."""
+        if self._small:
+            return self._small.step(action)
         o = self._o
         p = o.process
         o.write(action, self._at)
@@ -230,6 +235,40 @@ class StokerEnv(gym.Env[Any, Any]):
     def close(self) -> None:
         """End the process."""
         self._o.process.close()
+
+
+class _Small:
+    """One agent that sees a vector, as most environments of Gymnasium: a step without what others need."""
+
+    def __init__(self, o: _Opened) -> None:
+        self.o, p, k = o, o.process, o.kinds[0]
+        a = p.arrays
+        self.go, self.commands = p.step, p.commands
+        self.action = p.actions[0].reshape(-1)
+        self.shape = () if k.kind_of_action == "discrete" else (self.action.size,)
+        self.seen, self.reward = k.seen["observation"][0, 0], k.reward.reshape(-1)
+        self.ended, self.cut, self.elapsed = a["terminated"], a["truncated"], a["elapsed"]
+        self.substituted, self.quantities = a["substituted"], a["info"][0]
+        self.names = o.quantities
+        self.mask = k.mask[0, 0] if k.discrete else None
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.shape:
+            if np.shape(action) != self.shape:
+                raise ValueError(f"the action has the shape {np.shape(action)}, want {self.shape}")
+            self.action[:] = action
+        else:
+            self.action[0] = action
+        self.commands[0] = ADVANCE
+        self.go()
+        info: dict[str, Any] = dict(zip(self.names, self.quantities.tolist())) if self.names else {}
+        info["elapsed"] = self.elapsed.item()
+        if self.mask is not None:
+            info["action_mask"] = self.mask.copy()
+            info["substituted"] = n = self.substituted.item()
+            if n:
+                self.o.substituted()
+        return self.seen.copy(), self.reward.item(), self.ended.item(), self.cut.item(), info
 
 
 class StokerVectorEnv(VectorEnv[Any, Any, Any]):

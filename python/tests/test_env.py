@@ -135,16 +135,16 @@ class TestEnvironments(unittest.TestCase):
     def test_an_interrupted_answer_is_dropped(self):
         e = self.make("stoker/CartPole-v1").unwrapped
         e.reset(seed=1)
-        p = e._o.process
-        receive, e_other = p._receive, self.make("stoker/CartPole-v1").unwrapped
+        p, e_other = e._o.process, self.make("stoker/CartPole-v1").unwrapped
 
-        def interrupted(_):
-            raise KeyboardInterrupt
+        class Interrupted:
+            def readinto(self, _):
+                raise KeyboardInterrupt
 
-        p._receive = interrupted
+        pipe, p._from = p._from, Interrupted()
         with self.assertRaises(KeyboardInterrupt):
             e.step(0)
-        p._receive = receive
+        p._from = pipe
         e_other.reset(seed=1)
         e_other.step(0)
         np.testing.assert_array_equal(e.step(1)[0], e_other.step(1)[0])
