@@ -80,7 +80,7 @@ func (g *Game) Draw(s, option int) (seconds, usd float64) {
 	alone.pool, alone.places = nil, nil
 	alone.room = &room{}
 	*alone.room = *w.runner.room
-	alone.room.running = slices.Clone(w.runner.room.running)
+	alone.room.running, alone.room.held = slices.Clone(w.runner.room.running), nil
 	r := alone.run(w.key, &w.truth.Steps[s], s, o, now, w.found(s, o.mb))
 	return r.seconds, r.usd
 }

@@ -32,14 +32,18 @@ func (m *Model) Full(step int) []Option {
 
 // front returns the options of a step that no other one beats in P90 and price, at most mostOptions. More processes never
 // make a step slower or dearer, so only the most are looked at.
-func (m *Model) front(step int) []Option {
+func (m *Model) front(step int) []Option { return m.Within(step, math.MaxInt) }
+
+// Within returns the front of the options whose instances together take at most so many of a cluster's cores; where none
+// takes so few, that of one instance of the smallest size.
+func (m *Model) Within(step, cores int) []Option {
 	if m.Free(step) {
 		wait := m.Steps[step].Wait
 		return []Option{{Mean: wait, P50: wait, P90: wait}}
 	}
 	var all []Option
 	var f forecast
-	for _, c := range m.likely(step) {
+	for _, c := range m.likely(step, cores) {
 		all = append(all, m.evaluate(&f, step, c))
 	}
 	return thin(undominated(all))
@@ -55,12 +59,15 @@ type rough struct {
 const nearly = 0.08
 
 // likely returns the configurations near the front that there would be if nothing varied.
-func (m *Model) likely(step int) []configuration {
+func (m *Model) likely(step, cores int) []configuration {
 	p := &m.Platform
 	var all []rough
 	for _, mb := range p.Memory {
 		for n := 1; n <= m.MostInstances(step, mb); n++ {
 			c := configuration{mb, n, m.MostProcesses(step, mb, n)}
+			if n*p.coresOf(mb) > cores && len(all) > 0 {
+				break
+			}
 			if m.fitted != nil { // its predictions take no time
 				all = append(all, rough{configuration: c})
 				continue

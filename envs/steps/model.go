@@ -38,6 +38,7 @@ type Model struct {
 	full   []fullSet
 	tables sync.Map // quantile → [][]float64
 	ahead  lazyLevels
+	crowd  crowd
 }
 
 // Option is one configuration of a step.

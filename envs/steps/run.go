@@ -90,6 +90,7 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 		case p.Workers > 0:
 			begin = r.room.begin(now, p.coresOf(o.mb), o.mb) - now
 		}
+		found := begin
 		out.waited = max(out.waited, begin)
 		switch {
 		case p.Formula:
@@ -103,6 +104,7 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 		end := begin + takes
 		if p.Workers > 0 {
 			r.room.take(now+end, p.coresOf(o.mb), o.mb)
+			r.room.note(now+found, now+end)
 		}
 		if t.instances > together || r.pool != nil {
 			heap.Push(&r.places, moment(end))
@@ -157,11 +159,12 @@ type room struct {
 	cores, mb int // free at the time of the last instance that began
 	at        float64
 	running   []holding
+	held      []hold // what is seen of them
 }
 
 // reset empties the workers.
 func (r *room) reset(p *Platform) {
-	*r = room{cores: p.Workers * p.Cores, mb: p.Workers * int(p.MemoryGB*1024), running: r.running[:0]}
+	*r = room{cores: p.Workers * p.Cores, mb: p.Workers * int(p.MemoryGB*1024), running: r.running[:0], held: r.held[:0]}
 }
 
 // begin returns when an instance that is wanted from now on finds room.

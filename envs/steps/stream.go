@@ -210,6 +210,7 @@ func (g *Game) advance() error {
 		if g.pooled() {
 			best.look(&s.pool, due)
 		}
+		best.gauge()
 		return nil
 	}
 }

@@ -35,6 +35,9 @@ type Moment struct {
 	Done   []float64
 	// Warm is per step and memory size of the platform the number of idle warm instances.
 	Warm [][]int
+	// Runs are the steps whose instances hold room of a cluster now or wait for it, those of a stream's other requests
+	// included, in the order in which they were decided.
+	Runs []Run
 }
 
 // Decider chooses an option for each step as it becomes ready. It is used by one goroutine.
@@ -96,7 +99,7 @@ func (w *walk) begin(m, truth *Model, key rng.Key, slo, miss float64) {
 	clear(w.taken)
 	a := &w.at
 	*a = Moment{SLO: slo, Miss: miss, Ready: a.Ready[:0], State: reuse.Slice(a.State, n), Choice: reuse.Slice(a.Choice, n),
-		Begun: reuse.Slice(a.Begun, n), Done: reuse.Slice(a.Done, n), Warm: reuse.Slice(a.Warm, n)}
+		Begun: reuse.Slice(a.Begun, n), Done: reuse.Slice(a.Done, n), Warm: reuse.Slice(a.Warm, n), Runs: a.Runs[:0]}
 	sizes := len(p.Memory)
 	w.warm = reuse.Slice(w.warm, n*sizes)
 	clear(w.warm)
@@ -204,6 +207,11 @@ func (w *walk) take(choice int, o configuration) (result, float64) {
 			w.payIdle(s, w.at.Now)
 		}
 	}
+	if w.runner.platform.Workers > 0 {
+		whole := w.mean(s, choice)
+		w.runner.room.open(hold{request: w.number, step: s, cores: w.runner.platform.coresOf(o.mb), mb: o.mb,
+			seconds: w.m.held(s, o, whole), last: whole})
+	}
 	r := w.runner.run(w.key, &w.truth.Steps[s], s, o, w.origin+w.at.Now, w.found(s, o.mb))
 	w.at.Ready = append(w.at.Ready[:0], w.at.Ready[1:]...)
 	w.at.State[s], w.at.Choice[s], w.ends[s] = Running, choice, w.at.Now+r.seconds
@@ -264,6 +272,21 @@ func (w *walk) proceed() {
 	}
 }
 
+// mean is the predicted mean time of a step with an option.
+func (w *walk) mean(s, option int) float64 {
+	if option < len(w.m.Options[s]) {
+		return w.m.Options[s][option].Mean
+	}
+	return w.offs[s].Mean
+}
+
+// gauge sees what holds room of a cluster.
+func (w *walk) gauge() {
+	if w.runner.platform.Workers > 0 {
+		w.at.Runs = w.runner.room.runs(w.at.Runs[:0], w)
+	}
+}
+
 // off returns the option of a step whose option is not on its front.
 func (w *walk) off(s int) *Option { return &w.offs[s] }
 
@@ -298,6 +321,7 @@ func (p *Player) Play(m *Model, d Decider, key rng.Key, slo, miss float64) Playe
 	d.Begin(m, slo, miss)
 	for !w.over() {
 		s := w.step()
+		w.gauge()
 		k := d.Decide(&w.at, s)
 		p.runs[s], _ = w.take(k, m.configuration(s, k))
 	}
