@@ -201,17 +201,22 @@ func (v *onward) mean(from, to float64) float64 {
 type LookaheadConfig struct {
 	// Miss multiplies the request's price of a miss.
 	Miss float64 `yaml:"miss" json:"miss" range:"(0,1e9]"`
+	// Cap says how steps that share a cluster's cores are planned, as of [ReplanConfig].
+	Cap string `yaml:"cap" json:"cap" oneof:"none|siblings|schedule|"`
 }
 
 // DefaultLookahead takes the request's price of a miss.
-func DefaultLookahead() LookaheadConfig { return LookaheadConfig{Miss: 1} }
+func DefaultLookahead() LookaheadConfig { return LookaheadConfig{Miss: 1, Cap: NoCap} }
 
 // Lookahead takes the option with the least expected price of the whole request, a miss included, by the same estimate
 // that policies see ([steps.Outlook]): it is what can be had without learning from what they see.
 type Lookahead struct {
 	config  LookaheadConfig
 	outlook steps.Outlook
+	model   *steps.Model
 	all     []steps.Prospect
+	crowd   steps.Crowd // with the cap schedule
+	aim     steps.Aim
 }
 
 // NewLookahead returns the decider.
@@ -219,21 +224,38 @@ func NewLookahead(c LookaheadConfig) (*Lookahead, error) {
 	if err := bounds.Check(&c); err != nil {
 		return nil, err
 	}
-	return &Lookahead{config: c}, nil
+	return &Lookahead{config: c, aim: expected(c.Miss)}, nil
 }
 
 // Begin implements [steps.Decider].
-func (l *Lookahead) Begin(m *steps.Model, _, _ float64) { l.outlook.Begin(m) }
+func (l *Lookahead) Begin(m *steps.Model, _, _ float64) {
+	l.model = m
+	if l.outlook.Begin(m); l.scheduled() {
+		l.crowd.Begin(m)
+	}
+}
+
+// scheduled reports whether waits for room are predicted.
+func (l *Lookahead) scheduled() bool { return l.config.Cap == Scheduled && l.model.Crowded() }
 
 // Decide implements [steps.Decider].
 func (l *Lookahead) Decide(at *steps.Moment, step int) int {
 	seen := *at
+	if l.scheduled() {
+		return l.crowd.Best(at, step, l.aim)
+	}
 	seen.Miss = float64(at.Miss * l.config.Miss)
 	l.all = l.outlook.Look(l.all[:0], &seen, step)
-	best := 0
+	cores := math.MaxInt
+	if l.config.Cap == Siblings {
+		cores = share(l.model, at, step)
+	}
+	best, over := -1, 0
 	for i := range l.all {
-		if l.all[i].USD < l.all[best].USD {
-			best = i
+		o := &l.model.Options[step][i]
+		beyond := max(o.Instances*l.model.Platform.CoresOf(o.MB)-cores, 0)
+		if best < 0 || beyond < over || beyond == over && l.all[i].USD < l.all[best].USD {
+			best, over = i, beyond
 		}
 	}
 	return best

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/internal/reuse"
@@ -25,10 +27,13 @@ type ReplanConfig struct {
 	Quantile float64 `yaml:"quantile" json:"quantile" range:"(0,1)"`
 	// Risk says how the quantiles of several steps make one.
 	Risk string `yaml:"risk" json:"risk" oneof:"pooled|added"`
+	// Cap says how steps that share a cluster's cores are planned: none as if each ran alone, siblings with the options that
+	// fit into a step's share of the cores, schedule by predicted waits for room. Where cores are not bounded all are none.
+	Cap string `yaml:"cap" json:"cap" oneof:"none|siblings|schedule|"`
 }
 
 // DefaultReplan plans by the 90th percentile of the time that is left.
-func DefaultReplan() ReplanConfig { return ReplanConfig{Quantile: 0.9, Risk: Pooled} }
+func DefaultReplan() ReplanConfig { return ReplanConfig{Quantile: 0.9, Risk: Pooled, Cap: NoCap} }
 
 // Replan follows the cheapest plan for all that is left, and plans anew before every step, with the clock. On a chain the
 // exact front of each suffix is made once for a workflow. On other graphs the front of the whole workflow is: before a
@@ -42,7 +47,9 @@ type Replan struct {
 	*fronts
 	model  *steps.Model
 	slo    float64
-	chosen []int // places in the menus
+	chosen []int       // places in the menus
+	crowd  steps.Crowd // with the cap schedule
+	aim    steps.Aim
 }
 
 // fronts is what Replan keeps of a workflow.
@@ -61,6 +68,7 @@ func NewReplan(c ReplanConfig) (*Replan, error) {
 	}
 	r := &Replan{config: c}
 	r.tables.make = func(m *steps.Model) *fronts { return r.newFronts(m, menusAt(m, c.Quantile)) }
+	r.aim = inLimit(distuv.UnitNormal.Quantile(c.Quantile))
 	return r, nil
 }
 
@@ -92,15 +100,26 @@ func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
 
 // Begin implements [steps.Decider].
 func (r *Replan) Begin(m *steps.Model, slo, _ float64) {
-	r.fronts, r.model, r.slo = r.tables.of(m), m, slo
+	r.model, r.slo = m, slo
+	if r.scheduled() {
+		r.crowd.Begin(m)
+		return
+	}
+	r.fronts = r.tables.of(m)
 	r.chosen = reuse.Slice(r.chosen, len(r.menus))
 	for v := range r.chosen {
 		r.chosen[v] = -1
 	}
 }
 
+// scheduled reports whether waits for room are predicted.
+func (r *Replan) scheduled() bool { return r.config.Cap == Scheduled && r.model.Crowded() }
+
 // Decide implements [steps.Decider].
 func (r *Replan) Decide(at *steps.Moment, step int) int {
+	if r.scheduled() {
+		return r.crowd.Best(at, step, r.aim)
+	}
 	l := r.menus[step]
 	left := r.slo - at.Now
 	var i int
@@ -113,7 +132,9 @@ func (r *Replan) Decide(at *steps.Moment, step int) int {
 		r.recall(at)
 		i = r.family.decide(r.menus, at, r.slo, step, r.chosen)
 	}
-	if anyWarm(at, step) && left > 0 {
+	if r.config.Cap == Siblings {
+		i = l.fitting(r.platform, i, share(r.model, at, step))
+	} else if anyWarm(at, step) && left > 0 {
 		i = l.warmed(r.platform, at, step, l[i].seconds*(1+1e-9)) // in the time that the plan gives the step
 	}
 	r.chosen[step] = i

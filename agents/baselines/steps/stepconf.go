@@ -39,11 +39,14 @@ type StepConfConfig struct {
 	// Instances and Processes hold the parallelism between and within functions fixed; 0 decides it for each step.
 	Instances int `yaml:"instances" json:"instances" range:"[0,1000]"`
 	Processes int `yaml:"processes" json:"processes" range:"[0,64]"`
+	// Cap says how steps that share a cluster's cores are planned: none as if each ran alone, as the paper does; siblings with
+	// the options that fit into a step's share of the cores. Where cores are not bounded both are none.
+	Cap string `yaml:"cap" json:"cap" oneof:"none|siblings|"`
 }
 
 // DefaultStepConf decides memory and both kinds of parallelism by 90th percentiles (StepConf).
 func DefaultStepConf() StepConfConfig {
-	return StepConfConfig{Quantile: 0.9, Eq13: Least, Joins: Before, Search: OnFront}
+	return StepConfConfig{Quantile: 0.9, Eq13: Least, Joins: Before, Search: OnFront, Cap: NoCap}
 }
 
 // DefaultInter has one process an instance (StepConf-Inter).
@@ -73,7 +76,8 @@ type StepConf struct {
 	config StepConfConfig
 	tables tables[*steps.Model, *critical]
 	*critical
-	slo float64
+	model *steps.Model
+	slo   float64
 	// The global cache: of each step the sub-graph that it is in, the time by which that ends, and (where joins are read as
 	// printed) the weight of the step that comes after it.
 	group []int
@@ -168,7 +172,7 @@ func (c *StepConfConfig) effective(m *steps.Model, step int, l menu) float64 {
 
 // Begin implements [steps.Decider]: the whole workflow and its limit go into the cache.
 func (s *StepConf) Begin(m *steps.Model, slo, _ float64) {
-	s.critical, s.slo = s.tables.of(m), slo
+	s.critical, s.model, s.slo = s.tables.of(m), m, slo
 	n := len(s.weight)
 	s.group, s.limit, s.tail = reuse.Slice(s.group, n), reuse.Slice(s.limit, n), reuse.Slice(s.tail, n)
 	s.inside, s.onPath, s.longest = reuse.Slice(s.inside, n), reuse.Slice(s.onPath, n), reuse.Slice(s.longest, n)
@@ -188,6 +192,9 @@ func (s *StepConf) Begin(m *steps.Model, slo, _ float64) {
 func (s *StepConf) Decide(at *steps.Moment, step int) int {
 	limit := s.divide(step, at.Now)
 	l := s.menus[step]
+	if s.config.Cap == Siblings {
+		return l[l.fitting(s.platform, max(0, l.below(limit)), share(s.model, at, step))].code
+	}
 	if anyWarm(at, step) {
 		return l[l.warmed(s.platform, at, step, limit)].code
 	}
