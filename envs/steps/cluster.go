@@ -21,16 +21,12 @@ type hold struct {
 	begins, ends             []float64
 }
 
-// open adds a run. Its instances follow.
-func (r *room) open(h hold) {
+// open adds a run. Its instances follow, at most so many.
+func (r *room) open(h hold, most int) {
 	n := len(r.held)
-	if n < cap(r.held) {
-		r.held = r.held[:n+1]
-		h.begins, h.ends = r.held[n].begins[:0], r.held[n].ends[:0]
-		r.held[n] = h
-		return
-	}
-	r.held = append(r.held, h)
+	r.held = slices.Grow(r.held, 1)[:n+1]
+	h.begins, h.ends = slices.Grow(r.held[n].begins[:0], most), slices.Grow(r.held[n].ends[:0], most)
+	r.held[n] = h
 }
 
 // note adds an instance of the run that was opened last; where none was, nobody looks.

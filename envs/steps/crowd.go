@@ -93,6 +93,20 @@ func (c *Crowd) Begin(m *Model) {
 	c.schedule.Begin(m)
 }
 
+// fastestShared is the least P90 in seconds of a request on the cluster by the plans to begin with.
+func (m *Model) fastestShared() float64 {
+	var c Crowd
+	c.Begin(m)
+	n := len(m.Steps)
+	at := Moment{SLO: math.Inf(1), State: make([]State, n), Choice: make([]int, n), Begun: make([]float64, n)}
+	for s := range at.Choice {
+		at.Choice[s] = -1
+	}
+	at.Ready = []int{m.Flow.Entry()}
+	at.State[m.Flow.Entry()] = Ready
+	return c.start(&at, func(_ *Moment, x *Course) float64 { return x.At(deviations) })
+}
+
 // Aim says how good a course is: the less the better.
 type Aim func(at *Moment, c *Course) float64
 
@@ -133,13 +147,33 @@ func (c *Crowd) value(at *Moment, aim Aim) float64 {
 	return aim(at, &c.course)
 }
 
-// searches is how often all steps are gone through.
+// searches is how often all steps are gone through at most.
 const searches = 3
 
 // Best returns the option of a step by the plan that suits an aim best.
 func (c *Crowd) Best(at *Moment, step int, aim Aim) int {
+	c.search(at, step, aim, searches)
+	return c.menus[step][c.picks[step]].option
+}
+
+// Courses appends what the options on a ready step's front are predicted to come to, with a plan for the rest that was
+// searched for once.
+func (c *Crowd) Courses(dst []Course, at *Moment, step int) []Course {
+	c.search(at, step, expectedPrice, 1)
+	for _, k := range c.places[step] {
+		c.loads[step] = c.menus[step][k].Load
+		dst = append(dst, c.schedule.Follow(at, c.loads))
+	}
+	return dst
+}
+
+// expectedPrice is that of what is not decided, a miss included.
+func expectedPrice(at *Moment, c *Course) float64 { return c.USD + float64(at.Miss*c.Late(at.SLO)) }
+
+// search looks for a plan, and leaves its loads.
+func (c *Crowd) search(at *Moment, step int, aim Aim, rounds int) {
 	least := c.start(at, aim)
-	for range searches {
+	for range rounds {
 		from := least
 		for _, s := range c.m.Flow.Order() {
 			if at.Choice[s] >= 0 || at.State[s] == Skipped || at.State[s] == Done {
@@ -161,7 +195,6 @@ func (c *Crowd) Best(at *Moment, step int, aim Aim) int {
 			break
 		}
 	}
-	return c.menus[step][c.picks[step]].option
 }
 
 // try takes an option of a step if that is better than the least so far, and returns the least.

@@ -34,6 +34,9 @@ func New(c EnvConfig, with Given) (*Env, error) {
 		return nil, err
 	}
 	e := &Env{Game: *g}
+	if c.Contention == Seen {
+		e.view.crowded = &crowded{}
+	}
 	e.spec = &envs.Spec{
 		ID: ID, Doc: "Choose memory, instances and processes of one step of a running workflow after the other.",
 		Kinds: []envs.Kind{{

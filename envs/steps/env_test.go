@@ -18,14 +18,17 @@ func TestContract(t *testing.T) {
 	for name, change := range map[string]func(*EnvConfig){
 		"generated": func(*EnvConfig) {},
 		"knative":   func(c *EnvConfig) { c.Platform = Knative },
-		"full":      func(c *EnvConfig) { c.Form = FullForm },
-		"dag":       func(c *EnvConfig) { c.Workflow, c.Mapping, c.Billed = "dag", ByFormula, OwnRun },
+		"contention": func(c *EnvConfig) {
+			c.Platform, c.Contention, c.Requests, c.Rate = Knative, Seen, 3, []float64{30, 60}
+		},
+		"full": func(c *EnvConfig) { c.Form = FullForm },
+		"dag":  func(c *EnvConfig) { c.Workflow, c.Mapping, c.Billed = "dag", ByFormula, OwnRun },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := few()
 			change(&c)
 			envtest.Run(t, func() (envs.Env, error) { return New(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
-			if c.Form == FullForm {
+			if c.Form == FullForm || c.Contention == Seen {
 				return
 			}
 			envtest.Run(t, func() (envs.Env, error) { return NewFlat(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})

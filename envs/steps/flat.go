@@ -45,6 +45,9 @@ func NewFlat(c EnvConfig, with Given) (*Flat, error) {
 	if c.Form == FullForm {
 		return nil, bounds.Errorf("form", "is full, want front: an action here says how long a step may take")
 	}
+	if c.Contention == Seen {
+		return nil, bounds.Errorf("contention", "is seen, want hidden: what is seen of a cluster is in the graph of %s", ID)
+	}
 	g, err := newGame(FlatID, c, with)
 	if err != nil {
 		return nil, err

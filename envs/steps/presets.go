@@ -140,6 +140,7 @@ const (
 	AnyShape   = "mixed"
 	ChainShape = "chain"
 	DAGShape   = "dag"
+	WideShape  = "wide"
 )
 
 // mostCrossing bounds the steps of graphs whose edges cross: the exact plans of larger ones take minutes.
@@ -149,9 +150,9 @@ const mostCrossing = 12
 type Generated struct {
 	// Steps is the smallest and the largest number of steps.
 	Steps []int `yaml:"steps" json:"steps" range:"[3,32]"`
-	// Shape is chain, dag (nested fan-outs, or, up to 12 steps, steps that each wait for one to three earlier ones), or
-	// mixed.
-	Shape string `yaml:"shape" json:"shape" oneof:"mixed|chain|dag"`
+	// Shape is chain, dag (nested fan-outs, or, up to 12 steps, steps that each wait for one to three earlier ones), mixed
+	// (either), or wide (forks of many steps side by side).
+	Shape string `yaml:"shape" json:"shape" oneof:"mixed|chain|dag|wide"`
 	// Platform is aws or knative.
 	Platform string `yaml:"platform" json:"platform" oneof:"aws|knative"`
 }
@@ -191,7 +192,10 @@ func Generate(n uint64, g Generated) (App, error) {
 	default:
 		shape = workflow.Crossing
 	}
-	graph, err := workflow.Generate(workflow.GenerateConfig{Functions: count, Seed: n, Shape: shape})
+	graph, err := wide(count, key.With(8)), error(nil)
+	if g.Shape != WideShape {
+		graph, err = workflow.Generate(workflow.GenerateConfig{Functions: count, Seed: n, Shape: shape})
+	}
 	if err != nil {
 		return App{}, err
 	}
@@ -204,6 +208,24 @@ func Generate(n uint64, g Generated) (App, error) {
 		a.Steps = append(a.Steps, draw(key.With(3).With(uint64(i)), node.Name))
 	}
 	return a, nil
+}
+
+// wide returns forks of 3 to 8 steps side by side, or some more in the last one, each of which joins before the next.
+func wide(count int, key rng.Key) workflow.Graph {
+	name := func(i int) string { return fmt.Sprintf("f%d", i+1) }
+	var edges []workflow.Edge
+	for at, block := 0, uint64(0); at < count-1; block++ {
+		width, rest := 3+key.With(block).IntN(6), count-1-at
+		if width+1 > rest-4 {
+			width = max(rest-1, 1)
+		}
+		join := at + width + 1
+		for i := at + 1; i < join; i++ {
+			edges = append(edges, workflow.Chain(name(at), name(i), name(join))...)
+		}
+		at = join
+	}
+	return workflow.New("wide", edges)
 }
 
 // draw draws a step.

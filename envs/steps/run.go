@@ -164,8 +164,11 @@ type room struct {
 
 // reset empties the workers.
 func (r *room) reset(p *Platform) {
-	*r = room{cores: p.Workers * p.Cores, mb: p.Workers * int(p.MemoryGB*1024), running: r.running[:0], held: r.held[:0]}
+	*r = room{cores: p.Workers * p.Cores, mb: p.Workers * int(p.MemoryGB*1024), running: r.running[:0], held: slices.Grow(r.held[:0], roomyRuns)}
 }
+
+// roomyRuns is how many steps mostly run at a time at most.
+const roomyRuns = 64
 
 // begin returns when an instance that is wanted from now on finds room.
 func (r *room) begin(now float64, cores, mb int) float64 {

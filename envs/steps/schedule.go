@@ -2,6 +2,7 @@ package steps
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/internal/reuse"
 )
@@ -96,7 +97,7 @@ func (c *Course) At(z float64) float64 { return c.Seconds + float64(z*math.Sqrt(
 func (c *Course) Late(limit float64) float64 { return 1 - inTime(limit-c.Seconds, c.Variance) }
 
 // Begin takes a workflow.
-func (s *Schedule) Begin(m *Model) { s.m = m }
+func (s *Schedule) Begin(m *Model) { s.m, s.held = m, slices.Grow(s.held[:0], roomyRuns) }
 
 // Follow predicts the course where every step has the load that is given: of a running step its own.
 func (s *Schedule) Follow(at *Moment, loads []Load) (c Course) {

@@ -32,12 +32,22 @@ type EnvConfig struct {
 	// number Apps on: no training has seen them. Of TPC-H's queries it is query First + s mod Apps, counted round.
 	Apps  int `yaml:"apps" json:"apps" range:"[1,1e6]"`
 	First int `yaml:"first" json:"first" range:"[0,1e9]"`
-	// Steps is the smallest and the largest number of steps of a generated workflow, Shape what it is made of: chain, dag
-	// or mixed. Other workflows have at most the largest: policies see room for so many.
+	// Steps is the smallest and the largest number of steps of a generated workflow, Shape what it is made of: chain,
+	// dag, mixed (either) or wide, forks of many steps. Other workflows have at most the largest: policies see room for so many.
 	Steps []int  `yaml:"steps" json:"steps" range:"[3,32]"`
-	Shape string `yaml:"shape" json:"shape" oneof:"mixed|chain|dag"`
+	Shape string `yaml:"shape" json:"shape" oneof:"mixed|chain|dag|wide"`
 	// Platform is where the steps run, if not where the workflow says: aws or knative.
 	Platform string `yaml:"platform" json:"platform" oneof:"|aws|knative"`
+	// Workers is the smallest and the largest number of the cluster's workers, drawn for each workflow; zeros leave it as the
+	// platform has it.
+	Workers []int `yaml:"workers" json:"workers" range:"[0,1000]"`
+	// Base is the time that SLO multiplies: alone adds the P90 of the fastest options on the longest path, as if every step ran
+	// alone, also where a cluster has no room for that; cluster is the P90 of the whole request with the fastest of 72 plans,
+	// by a schedule of all steps on the cluster.
+	Base string `yaml:"base" json:"base" oneof:"alone|cluster"`
+	// Contention is what policies see of the steps that share a cluster's cores: hidden is nothing; seen is what is free, what
+	// each step holds and each option takes, and a schedule of all steps by each option. It wants a platform with workers.
+	Contention string `yaml:"contention" json:"contention" oneof:"hidden|seen"`
 	// SLO is the least and the greatest limit of a request's time, as a factor on the fastest time at P90; it is
 	// drawn for each request, evenly in its logarithm. Miss is the range of the price of a later end (λ), in units of
 	// the workflow's price with each step at its least price times time, drawn likewise.
@@ -98,12 +108,14 @@ const (
 	OwnRun       = "run"
 	NoPrewarm    = "none"
 	ByStepConf   = "stepconf"
+	Alone        = "alone"
+	OnCluster    = "cluster"
 )
 
 // DefaultEnv returns 1,000 generated workflows of 3 to 16 steps.
 func DefaultEnv() EnvConfig {
-	return EnvConfig{Workflow: AllGenerated, Apps: 1000, Steps: []int{3, 16}, Shape: AnyShape, SLO: []float64{1.2, 3},
-		Miss: []float64{1, 20}, Estimates: OwnLaws, Form: FrontForm, Requests: 1, Rate: []float64{0.5, 6}, Prewarm: NoPrewarm, PrewarmQuantile: 0.5,
+	return EnvConfig{Workflow: AllGenerated, Apps: 1000, Steps: []int{3, 16}, Shape: AnyShape, Workers: []int{0, 0}, Base: Alone, SLO: []float64{1.2, 3},
+		Miss: []float64{1, 20}, Estimates: OwnLaws, Form: FrontForm, Contention: Hidden, Requests: 1, Rate: []float64{0.5, 6}, Prewarm: NoPrewarm, PrewarmQuantile: 0.5,
 		Idle: 4.1667e-6, Oracle: Relaxed}
 }
 
@@ -114,6 +126,9 @@ func (c EnvConfig) Validate() error {
 	}
 	if len(c.Steps) != 2 || c.Steps[0] > c.Steps[1] {
 		return bounds.Errorf("steps", "is %v, want the smallest and the largest number, as [3, 16]", c.Steps)
+	}
+	if len(c.Workers) != 2 || c.Workers[0] > c.Workers[1] || (c.Workers[0] == 0) != (c.Workers[1] == 0) {
+		return bounds.Errorf("workers", "is %v, want the smallest and the largest number, as [2, 6], or [0, 0]", c.Workers)
 	}
 	for key, r := range map[string][]float64{"slo": c.SLO, "miss": c.Miss, "rate": c.Rate} {
 		if len(r) != 2 || r[0] > r[1] {
@@ -258,9 +273,12 @@ func (s *shelf) make(at numbered) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := app.compile(s.config.apply)
+	m, err := app.compile(func(p *Platform) { s.config.apply(p, number) })
 	if err == nil {
 		err = s.fits(&app)
+	}
+	if err == nil {
+		err = s.config.crowd(m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("workflow %s: %w", app.Name, err)
@@ -297,14 +315,30 @@ func (s *shelf) app(number uint64) (App, error) {
 	return a, err
 }
 
-// apply changes a platform as the configuration says.
-func (c *EnvConfig) apply(p *Platform) {
+// apply changes a platform as the configuration says of a workflow by its number.
+func (c *EnvConfig) apply(p *Platform, number uint64) {
+	if p.Workers > 0 && c.Workers[0] > 0 {
+		p.Workers = c.Workers[0] + rng.New(number, "steps/workers").IntN(c.Workers[1]-c.Workers[0]+1)
+	}
 	if c.Mapping != "" {
 		p.Formula = c.Mapping == ByFormula
 	}
 	if c.Billed != "" {
 		p.BillMapping = c.Billed == WholeStep
 	}
+}
+
+// crowd sees to what a configuration says of a cluster.
+func (c *EnvConfig) crowd(m *Model) error {
+	asked := []bool{c.Contention == Seen, c.Workers[0] > 0, c.Base == OnCluster}
+	if k := slices.Index(asked, true); k >= 0 && !m.Crowded() {
+		return bounds.Errorf([]string{"contention", "workers", "base"}[k], "is of a cluster, but the platform of %s has no "+
+			"workers: want platform: knative", m.App.Name)
+	}
+	if c.Base == OnCluster {
+		m.Fastest = m.fastestShared()
+	}
+	return nil
 }
 
 // oracle returns the price that a request's is compared with.

@@ -26,6 +26,8 @@ type view struct {
 	request   seenRequest
 	step      seenStep
 	option    seenOption
+	crowded   *crowded // where contention is seen
+	other     crowdedOption
 }
 
 const (
@@ -174,6 +176,10 @@ var optionFeatures = []envs.Feature[seenOption]{
 func (s *shelf) space() envs.Graph {
 	n := s.most()
 	request, step, option := envs.Components(requestFeatures), envs.Components(stepFeatures), envs.Components(optionFeatures)
+	if s.config.Contention == Seen {
+		request = append(request, envs.Components(crowdedRequest)...)
+		step, option = append(step, envs.Components(crowdedSteps)...), append(option, envs.Components(crowdedOptions)...)
+	}
 	return envs.Graph{
 		Nodes: []envs.NodeKind{
 			{Name: "request", Width: len(request), Capacity: 1, Features: request},
@@ -196,6 +202,10 @@ func (v *view) show(g *envs.GraphValue, game *Game) error {
 		return err
 	}
 	v.requestRow(game, x)
+	if v.crowded != nil {
+		v.crowded.look(game)
+		envs.WriteRow(crowdedRequest, v.crowded, x[len(requestFeatures):])
+	}
 	m := game.Model()
 	for s := range m.Steps {
 		n, x, err := g.AddNode(StepNode)
@@ -203,6 +213,9 @@ func (v *view) show(g *envs.GraphValue, game *Game) error {
 			return err
 		}
 		v.stepRow(game, s, x)
+		if v.crowded != nil {
+			v.crowded.stepRow(s, x[len(stepFeatures):])
+		}
 		if _, err := g.AddEdge(partEdge, n, 0); err != nil {
 			return err
 		}
@@ -239,6 +252,11 @@ func (v *view) showOptions(g *envs.GraphValue, game *Game) error {
 		x.o, x.prospect = &m.Options[s][i], &v.prospects[i]
 		x.sizes, x.warm = &a.sizes[s][i], game.walk.found(s, x.o.MB)
 		envs.WriteRow(optionFeatures, x, row)
+		if v.crowded != nil {
+			v.other = crowdedOption{crowded: v.crowded, at: at, course: &v.crowded.courses[i], unit: x.unit,
+				cores: float64(x.o.Instances * m.Platform.coresOf(x.o.MB)), mb: float64(x.o.Instances * x.o.MB)}
+			envs.WriteRow(crowdedOptions, &v.other, row[len(optionFeatures):])
+		}
 		if _, err := g.AddEdge(offerEdge, n, int32(s)); err != nil {
 			return err
 		}

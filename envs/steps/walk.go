@@ -2,6 +2,7 @@ package steps
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
@@ -99,7 +100,7 @@ func (w *walk) begin(m, truth *Model, key rng.Key, slo, miss float64) {
 	clear(w.taken)
 	a := &w.at
 	*a = Moment{SLO: slo, Miss: miss, Ready: a.Ready[:0], State: reuse.Slice(a.State, n), Choice: reuse.Slice(a.Choice, n),
-		Begun: reuse.Slice(a.Begun, n), Done: reuse.Slice(a.Done, n), Warm: reuse.Slice(a.Warm, n), Runs: a.Runs[:0]}
+		Begun: reuse.Slice(a.Begun, n), Done: reuse.Slice(a.Done, n), Warm: reuse.Slice(a.Warm, n), Runs: slices.Grow(a.Runs[:0], 2*n)}
 	sizes := len(p.Memory)
 	w.warm = reuse.Slice(w.warm, n*sizes)
 	clear(w.warm)
@@ -210,7 +211,7 @@ func (w *walk) take(choice int, o configuration) (result, float64) {
 	if w.runner.platform.Workers > 0 {
 		whole := w.mean(s, choice)
 		w.runner.room.open(hold{request: w.number, step: s, cores: w.runner.platform.coresOf(o.mb), mb: o.mb,
-			seconds: w.m.held(s, o, whole), last: whole})
+			seconds: w.m.held(s, o, whole), last: whole}, w.m.Platform.MaxInstances)
 	}
 	r := w.runner.run(w.key, &w.truth.Steps[s], s, o, w.origin+w.at.Now, w.found(s, o.mb))
 	w.at.Ready = append(w.at.Ready[:0], w.at.Ready[1:]...)
