@@ -23,5 +23,6 @@ func All() []suite.Suite {
 		optiserve.Suite(),
 		stepconf.Suite(),
 		misses.Suite(),
+		misses.Contended(),
 	}
 }

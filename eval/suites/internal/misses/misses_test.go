@@ -56,3 +56,25 @@ func TestLearned(t *testing.T) {
 		}
 	}
 }
+
+// Every method is read, and the world has a figure; a result does not depend on the workers.
+func TestContended(t *testing.T) {
+	s := Contended()
+	s.Run = func(ctx context.Context, o suite.Options, r *suite.Report) error {
+		return playCrowded(ctx, &o, r, crowdedSize{factors: []float64{1.2}, each: []int{1}, requests: 2})
+	}
+	res := suitetest.Same(t, s, 2, 1, 2)
+	if len(res.Figures) != 1 {
+		t.Fatalf("%d figures, want one", len(res.Figures))
+	}
+	read := map[string]bool{}
+	for _, row := range res.Rows {
+		name, _, _ := strings.Cut(strings.TrimPrefix(row.Quantity, "cost of "), " at ")
+		read[name] = true
+	}
+	for _, m := range crowdedPlanners() {
+		if !read[m.Name] {
+			t.Errorf("%s is not read: %v", m.Name, read)
+		}
+	}
+}

@@ -113,10 +113,24 @@ func compare(ctx context.Context, o *suite.Options, s size, w world, factor floa
 		return nil, nil, err
 	}
 	methods = append(methods, trained...)
-	var seeds []uint64
-	var groups []int
+	seeds, groups := s.requestsOf(o, w)
+	curves, err := atmiss.Play(ctx, atmiss.Request{
+		NewEnv: func() (envs.Env, error) { return steps.New(c, steps.Given{}) }, Methods: methods, Seeds: seeds,
+		Cost: "excess", Plus: 1, Run: func(ctx context.Context, q eval.Request) (*eval.Played, error) {
+			return o.Play(ctx, fmt.Sprintf("%s at %g", w.name, factor), q)
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := atmiss.Compare(curves, reference, atmiss.Options{Groups: groups})
+	return res, notes, err
+}
+
+// requestsOf are the environment's seeds of a world's requests, and the group of each: its workflow where there are several.
+func (s *size) requestsOf(o *suite.Options, w world) (seeds []uint64, groups []int) {
 	for _, seed := range o.Seeds {
-		if w.env.Workflow == steps.AllGenerated {
+		if w.env.Workflow == steps.AllGenerated || w.env.Workflow == steps.AllTPCH {
 			for k := range uint64(s.each) {
 				for n := range uint64(s.requests) {
 					app := seed*uint64(s.each) + k
@@ -129,17 +143,7 @@ func compare(ctx context.Context, o *suite.Options, s size, w world, factor floa
 			seeds, groups = append(seeds, seed+apps*n), append(groups, len(groups))
 		}
 	}
-	curves, err := atmiss.Play(ctx, atmiss.Request{
-		NewEnv: func() (envs.Env, error) { return steps.New(c, steps.Given{}) }, Methods: methods, Seeds: seeds,
-		Cost: "excess", Plus: 1, Run: func(ctx context.Context, q eval.Request) (*eval.Played, error) {
-			return o.Play(ctx, fmt.Sprintf("%s at %g", w.name, factor), q)
-		},
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	res, err := atmiss.Compare(curves, reference, atmiss.Options{Groups: groups})
-	return res, notes, err
+	return seeds, groups
 }
 
 // reference is the method that the others are compared with.

@@ -1,0 +1,199 @@
+package misses
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/steps"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/atmiss"
+	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// Contended returns the suite contended: workflows whose steps share a small cluster. Five policies of
+// configs/steps/contended.yaml play, and the planners with and without their caps.
+func Contended() suite.Suite {
+	return suite.Suite{
+		Name:  "contended",
+		Doc:   "steps that share a small cluster: what planners with and without a cap and learned policies cost at equal misses",
+		Paper: "none; the comparison is this project's", Seeds: 20, QuickSeeds: 2,
+		Run: func(ctx context.Context, o suite.Options, r *suite.Report) error {
+			s := crowdedSize{factors: []float64{1.2, 1.35, 1.5, 2}, each: []int{4, 1, 2, 1}, requests: 5, trainings: 5}
+			if o.Quick {
+				s = crowdedSize{factors: s.factors[1:2], each: []int{1, 1, 1, 1}, requests: 2}
+			}
+			return playCrowded(ctx, &o, r, s)
+		},
+	}
+}
+
+// crowdedSize says how much is played.
+type crowdedSize struct {
+	factors   []float64
+	each      []int // workflows of a seed, by world; worlds beyond are left out
+	requests  int   // of a workflow and seed
+	trainings int
+}
+
+// capped is the method that the others are compared with: the planner that sees most.
+const capped = "steps-lookahead cap=schedule"
+
+// crowdedPrices of a miss are the settings of the methods that see the whole cluster.
+var crowdedPrices = []float64{1, 3, 10, 30, 100}
+
+// crowdedWorlds are the workflows: generated ones and TPC-H's on 1 to 4 workers, StepConf's on its six.
+func crowdedWorlds(data string) []world {
+	wide := generated("wide graphs", steps.WideShape, 4, 16)
+	wide.env.Platform, wide.env.Workers, wide.env.Base = steps.Knative, []int{1, 4}, steps.OnCluster
+	stream, dag, tpch := wide, preset("dag"), wide
+	stream.name, stream.env.Requests, stream.env.Rate = "streams of 8 requests", 8, []float64{1, 4}
+	tpch.name, tpch.env.Workflow, tpch.env.Data, tpch.env.Steps = "TPC-H", steps.AllTPCH, data, []int{3, 19}
+	return []world{wide, dag, tpch, stream}
+}
+
+// crowdedPlanners are the planners with and without their caps.
+func crowdedPlanners() (all []atmiss.Method) {
+	quantiles, prices := []float64{0.9, 0.95, 0.98}, []float64{1, 10}
+	add := func(name, limit, setting string, values []float64, config func(float64) any) {
+		all = append(all, atmiss.Baseline(name+" cap="+limit, name, setting, values, config))
+	}
+	for _, limit := range []string{rules.NoCap, rules.Siblings} {
+		add("stepconf", limit, "quantile", quantiles, func(q float64) any {
+			c := rules.DefaultStepConf()
+			c.Quantile, c.Cap = q, limit
+			return &c
+		})
+	}
+	for _, limit := range []string{rules.NoCap, rules.Siblings, rules.Scheduled} {
+		add("replan", limit, "quantile", quantiles, func(q float64) any {
+			c := rules.DefaultReplan()
+			c.Quantile, c.Cap = q, limit
+			return &c
+		})
+		if limit == rules.Scheduled {
+			prices = crowdedPrices
+		}
+		add("steps-lookahead", limit, "miss", prices, func(x float64) any { return &rules.LookaheadConfig{Miss: x, Cap: limit} })
+	}
+	return all
+}
+
+// trainedCrowd trains the policies, or takes them up.
+func trainedCrowd(ctx context.Context, o *suite.Options, trainings int) ([]*eval.Trained, error) {
+	var plan []suite.Training
+	for seed := range trainings {
+		x, err := configs.Load("steps/contended.yaml", []string{fmt.Sprintf("seed=%d", seed+1)}, catalog.Default())
+		if err != nil {
+			return nil, err
+		}
+		plan = append(plan, suite.Training{Name: fmt.Sprintf("%s-s%d", x.Name, x.Seed), Experiment: x})
+	}
+	dirs, err := o.Train(ctx, "training", plan)
+	if err != nil {
+		return nil, err
+	}
+	var out []*eval.Trained
+	for _, dir := range dirs {
+		t, err := eval.OpenTrained(catalog.Default(), dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		t.Threads = 1
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// learnedCrowd is the policies as a method: the price of a miss that they are shown is what trades cost against misses.
+func learnedCrowd(trained []*eval.Trained, c steps.EnvConfig) atmiss.Method {
+	newEnv := func(miss float64) func() (envs.Env, error) {
+		return func() (envs.Env, error) {
+			w := c
+			w.Contention, w.Miss = steps.Seen, []float64{miss, miss}
+			return steps.New(w, steps.Given{})
+		}
+	}
+	return atmiss.Method{Name: "learned", Setting: "miss", Values: crowdedPrices,
+		Make: func(miss float64) (eval.Contestant, error) {
+			out := eval.Contestant{Name: "learned", Kind: catalog.Learned, NewEnv: newEnv(miss)}
+			for _, t := range trained {
+				out.Versions = append(out.Versions, t.Version(t.Source))
+			}
+			return out, nil
+		}}
+}
+
+func playCrowded(ctx context.Context, o *suite.Options, r *suite.Report, s crowdedSize) error {
+	trained, err := trainedCrowd(ctx, o, s.trainings)
+	if err != nil {
+		return err
+	}
+	worlds := crowdedWorlds(o.Data)
+	for k, each := range s.each {
+		w := worlds[k]
+		f := report.NewFigure("contended-"+strings.ReplaceAll(w.name, " ", "-"),
+			"What each method costs and how many requests are late, at each of its settings: "+w.name,
+			chart.Figure{Title: "Cost against late requests on a shared cluster: " + w.name,
+				Under:   "a point for each setting, 95 % intervals; below and to the left is better",
+				Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch},
+			"SLO [of the base]", "method", "setting", "value", "missed [1]", "cost [1]")
+		for _, factor := range s.factors {
+			c := w.env
+			c.SLO, c.Miss = []float64{factor, factor}, []float64{1, 1}
+			if _, err := steps.New(c, steps.Given{}); err != nil {
+				r.Note("%s: left out: %s", w.name, err)
+				break
+			}
+			methods := crowdedPlanners()
+			if len(trained) > 0 {
+				methods = append(methods, learnedCrowd(trained, c))
+			}
+			played := size{each: each, requests: max(s.requests/c.Requests, 1)}
+			seeds, groups := played.requestsOf(o, w)
+			curves, err := atmiss.Play(ctx, atmiss.Request{
+				NewEnv: func() (envs.Env, error) { return steps.New(c, steps.Given{}) }, Methods: methods, Seeds: seeds,
+				Cost: "excess", Plus: 1, Run: func(ctx context.Context, q eval.Request) (*eval.Played, error) {
+					return o.Play(ctx, fmt.Sprintf("%s at %g", w.name, factor), q)
+				},
+			})
+			if err != nil {
+				return fmt.Errorf("%s at %g: %w", w.name, factor, err)
+			}
+			res, err := atmiss.Compare(curves, capped, atmiss.Options{Groups: groups, Levels: []float64{0.05, 0.1}})
+			if err != nil {
+				return err
+			}
+			rows(r, w.name, factor, res)
+			panel(f, factor, methods, res)
+		}
+		if len(f.Chart.Panels) > 0 {
+			r.Figure(*f)
+		}
+	}
+	r.Note("cost is the price of a request over that of a plan near the cheapest one that keeps the SLO at P90 where nothing " +
+		"waits; intervals are of the bootstrap over workflows with their requests, on dag over requests, and over training seeds")
+	return nil
+}
+
+// panel adds a limit's curves to a figure.
+func panel(f *report.Figure, factor float64, methods []atmiss.Method, res *atmiss.Result) {
+	first := len(f.Chart.Panels) == 0
+	p := f.Panel(fmt.Sprintf("SLO %g × the base", factor), "late requests (share)", "cost over the plan's")
+	p.LogX()
+	p.RangeX(least, 0.6)
+	for k, m := range methods {
+		if first {
+			f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: m.Name, Style: chart.Styles(k), Line: true, Dot: true})
+		}
+		draw(f, p, chart.Styles(k), factor, m.Name, res)
+	}
+}
