@@ -24,7 +24,7 @@ import (
 func Contended() suite.Suite {
 	return suite.Suite{
 		Name:  "contended",
-		Doc:   "steps that share a small cluster: what planners with and without a cap and learned policies cost at equal misses",
+		Doc:   "steps that share a small cluster: planners with and without a cap and learned policies at equal misses",
 		Paper: "none; the comparison is this project's", Seeds: 20, QuickSeeds: 2,
 		Run: func(ctx context.Context, o suite.Options, r *suite.Report) error {
 			s := crowdedSize{factors: []float64{1.2, 1.35, 1.5, 2}, each: []int{4, 1, 2, 1}, requests: 5, trainings: 5}
@@ -132,6 +132,11 @@ func learnedCrowd(trained []*eval.Trained, c steps.EnvConfig) atmiss.Method {
 		}}
 }
 
+// figure is the name of a world's figure.
+func (w *world) figure() string {
+	return "contended-" + strings.ToLower(strings.ReplaceAll(w.name, " ", "-"))
+}
+
 func playCrowded(ctx context.Context, o *suite.Options, r *suite.Report, s crowdedSize) error {
 	trained, err := trainedCrowd(ctx, o, s.trainings)
 	if err != nil {
@@ -140,7 +145,7 @@ func playCrowded(ctx context.Context, o *suite.Options, r *suite.Report, s crowd
 	worlds := crowdedWorlds(o.Data)
 	for k, each := range s.each {
 		w := worlds[k]
-		f := report.NewFigure("contended-"+strings.ReplaceAll(w.name, " ", "-"),
+		f := report.NewFigure(w.figure(),
 			"What each method costs and how many requests are late, at each of its settings: "+w.name,
 			chart.Figure{Title: "Cost against late requests on a shared cluster: " + w.name,
 				Under:   "a point for each setting, 95 % intervals; below and to the left is better",

@@ -78,3 +78,12 @@ func TestContended(t *testing.T) {
 		}
 	}
 }
+
+// The figures' names are names of files: no other letters are.
+func TestContendedFigures(t *testing.T) {
+	for _, w := range crowdedWorlds("") {
+		if name := w.figure(); strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			t.Errorf("the figure of %s is %q", w.name, name)
+		}
+	}
+}
