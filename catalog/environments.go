@@ -66,6 +66,9 @@ func environments() []Env {
 				{File: "envs/pricing/testdata/pricing.golden"},
 				{"envs/pricing/testdata/outside.golden", []string{
 					"env.profile=outside-option", "env.demand.source=generated", "env.slots=20"}},
+				{"envs/pricing/testdata/market.golden", []string{
+					"env.profile=outside-option", "env.demand.source=generated", "env.slots=20", "env.costs.revenue=served",
+					"env.market={sensitivity: {drift: walk}, failures: {share: 0.5}, rival: {price: 1.3}}"}},
 			},
 		}, pricing.Default, newPricing),
 		DefineEnv(Env{

@@ -45,9 +45,9 @@ func (w *world) checkItems() error {
 	nf := int32(len(w.fn))
 	for j := range w.vgpus {
 		v := &w.vgpus[j]
-		if v.host < none || v.host >= nf || v.last < none || v.last >= nf || v.state < vgpuOff || v.state > vgpuBusy ||
+		if v.host < none || v.host >= nf || v.last < none || v.last >= nf || v.state < vgpuOff || v.state > vgpuDown ||
 			v.role < transient || v.role > keepAlive || v.patient < 0 || v.patient > 1 ||
-			(v.state == vgpuOff) != (v.host == none) {
+			(v.state == vgpuOff || v.state == vgpuDown) != (v.host == none) {
 			return fmt.Errorf("vGPU %d is %+v with %d functions", j, *v, nf)
 		}
 	}
@@ -185,8 +185,15 @@ func (w *world) checkCounts() error {
 	off := int32(0)
 	for j := range w.vgpus {
 		v := &w.vgpus[j]
-		if v.state == vgpuOff {
+		failed := w.market.down == 1 && int32(j) >= w.firstFailing()
+		if v.state == vgpuDown && !failed || failed && (v.state == vgpuOff || v.state == vgpuIdle) {
+			return fmt.Errorf("vGPU %d is %+v, and has failed: %v", j, *v, failed)
+		}
+		switch v.state {
+		case vgpuOff:
 			off++
+			continue
+		case vgpuDown:
 			continue
 		}
 		s := &counts[v.host]
@@ -304,7 +311,7 @@ func (w *world) checkVGPUPlaces() error {
 			idle++
 		case vgpuOff:
 			off += 2 // by function, and among all
-		default:
+		case vgpuLoading, vgpuBusy:
 			working++
 		}
 	}

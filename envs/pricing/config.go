@@ -29,6 +29,8 @@ type Config struct {
 	Demand Demand `yaml:"demand" json:"demand"`
 	// Burst is how single functions' arrivals burst.
 	Burst Burst `yaml:"burst" json:"burst"`
+	// Market is what moves in an episode beside the load; by default nothing does.
+	Market Market `yaml:"market" json:"market"`
 	// Pool is reserved (keep-alive and transient vGPUs, as in the paper), elastic (transient ones only) or fixed (every
 	// vGPU is on in every slot).
 	Pool string `yaml:"pool" json:"pool" oneof:"reserved|elastic|fixed"`
@@ -198,8 +200,8 @@ func Default() Config {
 			Source: FromWorkload, Start: -1, Alpha: -0.2820, Beta: 1.676, Outside: -1.983,
 			Period: 24, Amplitude: 0.55, Phase: 1.5, Noise: 0.3, Floor: 0.3,
 		},
-		Burst: Burst{Start: 0.05 / 6, Slots: 6, Factor: 3},
-		Pool:  Reserved, Layout: Layout{GPU: 4, Warm: WarmLast}, Load: 1, Preload: true, Late: 3, Forecast: 0.3, Patience: 3,
+		Burst: Burst{Start: 0.05 / 6, Slots: 6, Factor: 3}, Market: defaultMarket(),
+		Pool: Reserved, Layout: Layout{GPU: 4, Warm: WarmLast}, Load: 1, Preload: true, Late: 3, Forecast: 0.3, Patience: 3,
 		Costs: Costs{
 			GPU: 1, Switch: 2, Fixed: 30, Revenue: ExpectedRevenue, Deployed: CountTransient, Switches: CountKeepAlive,
 		},
@@ -278,6 +280,9 @@ func (c *Config) Validate() error {
 		return fieldError("tiers", fmt.Sprintf("%d functions", n), fmt.Sprintf("at most %d in all", maxFunctions))
 	}
 	if err := c.validateStart(); err != nil {
+		return err
+	}
+	if err := c.validateMarket(); err != nil {
 		return err
 	}
 	if err := c.Work.validate(); err != nil {

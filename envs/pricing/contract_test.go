@@ -33,6 +33,11 @@ func TestContract(t *testing.T) {
 			c.Windows, c.Slots, c.VGPUs, c.Pool, c.Layout.Warm = 3, 20, 30, Elastic, WarmShared
 			c.Demand.Mean, c.Baselines = 60, []int{0, 0, 0}
 		}},
+		"market": {workload.Default(), func(c *Config) { moving(WalkDrift)(c); c.Windows, c.Slots = 6, 15 }},
+		"market of regimes": {poisson(), func(c *Config) {
+			moving(RegimesDrift)(c)
+			c.Windows, c.Slots, c.Demand.Source, c.Layout.Warm = 6, 15, FromWorkload, WarmShared
+		}},
 		"fixed": {workload.Default(), func(c *Config) {
 			generated(c)
 			c.Windows, c.Slots, c.Pool, c.Load, c.Costs.Revenue = 3, 20, Fixed, 0.5, ServedRevenue

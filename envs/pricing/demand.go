@@ -13,15 +13,26 @@ import (
 // Shares writes the share of the potential load that each tier gets at these prices (eq. 1), with the profile's outside
 // option.
 func (c *Config) Shares(prices, shares []float64) {
+	c.split(prices, shares, c.Demand.Beta, math.Inf(-1))
+}
+
+// split is Shares with another sensitivity to prices, and a rival of a utility; it returns the rival's share. There is no
+// rival where its utility is -Inf.
+func (c *Config) split(prices, shares []float64, beta, utility float64) (rival float64) {
 	top := math.Inf(-1)
 	for m := range shares {
-		shares[m] = float64(c.Demand.Alpha*float64(c.Tiers[m].SLA)) - float64(c.Demand.Beta*prices[m])
+		shares[m] = float64(c.Demand.Alpha*float64(c.Tiers[m].SLA)) - float64(beta*prices[m])
 		top = max(top, shares[m])
 	}
+	top = max(top, utility)
 	var sum float64
 	if c.outside() {
 		top = max(top, c.Demand.Outside)
 		sum = portable.Exp(c.Demand.Outside - top)
+	}
+	if !math.IsInf(utility, -1) {
+		rival = portable.Exp(utility - top)
+		sum += rival
 	}
 	for m := range shares {
 		shares[m] = portable.Exp(shares[m] - top)
@@ -30,6 +41,7 @@ func (c *Config) Shares(prices, shares []float64) {
 	for m := range shares {
 		shares[m] /= sum
 	}
+	return rival / sum
 }
 
 // load is where the potential load of a window comes from.

@@ -33,6 +33,19 @@ var forms = map[string]struct {
 		generated(c)
 		c.Pool, c.Load, c.BaselineMax, c.VGPUs = Fixed, 0.5, 30, 48
 	}, 0x49150e2665de5a41, 0xe77a617ac86add05},
+	"market":  {workload.Default(), moving(WalkDrift), 0x8a149ca3c7791ff4, 0x839a67a0892aa2e0},
+	"regimes": {workload.Default(), moving(RegimesDrift), 0x46d98b4daace418d, 0x7cb19aef6908f43f},
+}
+
+// moving switches all processes of the market on, quick enough for short episodes.
+func moving(drift string) func(*Config) {
+	return func(c *Config) {
+		generated(c)
+		c.Profile, c.Costs.Revenue = OutsideProfile, ServedRevenue
+		c.Market.Sensitivity.Drift, c.Market.Sensitivity.Memory = drift, 2
+		c.Market.Failures = Failures{Share: 0.5, Between: 1, Repair: 0.7}
+		c.Market.Rival.Price, c.Market.Rival.Memory = 1.3, 2
+	}
 }
 
 // formConfig is the configuration of a form's episodes of three short windows.

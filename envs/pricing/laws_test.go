@@ -28,6 +28,10 @@ func TestConservation(t *testing.T) {
 				5).Draw(t, "service")
 			c.Baselines[m] = 0
 		}
+		if c.VGPUs > 1 && rapid.Bool().Draw(t, "fails") {
+			c.Market.Failures = Failures{Share: float64(rapid.IntRange(1, c.VGPUs-1).Draw(t, "failing")) / float64(c.VGPUs),
+				Between: 0.3, Repair: 0.3}
+		}
 		e := must.Get(NewSlots(c, workload.Default(), &wanderer{}))(t)
 		e.prices.(*wanderer).spec = e.priceSpec
 		obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)

@@ -25,6 +25,10 @@ type Meters struct {
 	SLA     float64 `json:"sla" unit:"money of the window"`
 	// Utilisation is the share of all vGPUs that were in service, the mean over the window.
 	Utilisation float64 `json:"utilisation" unit:"share of all vGPUs, 0 to 1"`
+	// Capacity is the share of the vGPUs that is there now, needed where market.failures are configured. RivalPrice is what
+	// the rival asks in the coming window, needed where market.rival is.
+	Capacity   float64 `json:"capacity,omitempty" unit:"share of all vGPUs, 0 to 1"`
+	RivalPrice float64 `json:"rival_price,omitempty" unit:"money per billing unit"`
 }
 
 // TierMeters is what a provider measures of one tier in a window.
@@ -137,7 +141,7 @@ func (m *Meters) validate() error {
 	for _, n := range [...]reading{
 		{"potential", m.Potential, mostCount}, {"next", float64(m.Next), 1 << 40}, {"revenue", m.Revenue, mostMoney},
 		{"base", m.Base, mostMoney}, {"gpu", m.GPU, mostMoney}, {"switch", m.Switch, mostMoney}, {"sla", m.SLA, mostMoney},
-		{"utilisation", m.Utilisation, 1},
+		{"utilisation", m.Utilisation, 1}, {"capacity", m.Capacity, 1}, {"rival_price", m.RivalPrice, 1e6},
 	} {
 		if err := n.check(); err != nil {
 			return err

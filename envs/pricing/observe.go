@@ -134,7 +134,7 @@ func (c *Config) windowFeatures() []envs.Feature[Meters] {
 	day := func(m *Meters) (sin, cos float64) {
 		return portable.Sincos(2 * math.Pi * float64(m.Next%int64(period)) / float64(period))
 	}
-	return []envs.Feature[Meters]{
+	out := []envs.Feature[Meters]{
 		envs.NewFeature("potential", "jobs/slot", "load of which each tier draws its share",
 			func(m *Meters) float32 { return float32(m.Potential) }),
 		envs.NewFeature("sine of day", "", "−1 to 1: the time of day on a circle", func(m *Meters) float32 {
@@ -153,6 +153,7 @@ func (c *Config) windowFeatures() []envs.Feature[Meters] {
 		envs.NewFeature("utilisation", "of vGPUs", "0 to 1: vGPUs in service",
 			func(m *Meters) float32 { return float32(m.Utilisation) }),
 	}
+	return append(out, c.marketFeatures()...)
 }
 
 // newPriceSpec describes the pricing environment.
@@ -205,6 +206,7 @@ func (w *world) report(info, acc []float64) {
 		info = append(info, w.prices[m], w.shares[m], float64(w.baseline[m]), acc[w.perTier(tierArrived, m)],
 			acc[w.perTier(tierViolated, m)])
 	}
+	w.reportMarket(info, acc)
 }
 
 func (c *Config) slotMicros() int64 { return int64(math.Round(c.SlotSeconds * 1e6)) }
@@ -223,6 +225,7 @@ func (w *world) seeWindow(obs *envs.Observation) {
 			Violated: w.winAcc[w.perTier(tierViolated, i)], Begun: w.winAcc[w.perTier(tierServed, i)], Waiting: int(waiting),
 		}
 	}
+	w.meterMarket(m)
 	m.Potential = 0
 	if w.window >= 0 {
 		m.Potential = w.potential(int(w.window))
@@ -327,5 +330,5 @@ func (c *Config) quantities() []envs.Quantity {
 				Bounds: some, Doc: "the tier's violations"},
 		)
 	}
-	return q
+	return append(q, c.marketQuantities()...)
 }

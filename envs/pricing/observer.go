@@ -53,6 +53,9 @@ func (o *Observer) Observe(m *Meters, out *envs.Observation) error {
 	if err := m.validate(); err != nil {
 		return fmt.Errorf("%s: meters: %w", ID, err)
 	}
+	if err := m.validateMarket(&o.cfg.Market); err != nil {
+		return fmt.Errorf("%s: meters: %w", ID, err)
+	}
 	if err := shaped(o.spec, out); err != nil {
 		return err
 	}
@@ -339,7 +342,11 @@ func (o *Observer) Key(feature int) string {
 	if n := len(tierKeys); feature < n*len(o.cfg.Tiers) {
 		return fmt.Sprintf("tiers[%d].%s", feature/n, tierKeys[feature%n])
 	}
-	return meterKeys[feature-len(tierKeys)*len(o.cfg.Tiers)]
+	feature -= len(tierKeys) * len(o.cfg.Tiers)
+	if feature < len(meterKeys) {
+		return meterKeys[feature]
+	}
+	return o.cfg.marketKeys()[feature-len(meterKeys)]
 }
 
 // Example returns meters that are observed as seen is, but for rounding.
@@ -357,6 +364,14 @@ func (o *Observer) Example(seen *envs.Observation) *Meters {
 	m.Next = int64(math.Round((day-math.Floor(day))*float64(o.cfg.Demand.Period))) % int64(o.cfg.Demand.Period)
 	m.Potential, m.Revenue, m.Base, m.GPU = at(from), at(from+3), at(from+4), at(from+5)
 	m.Switch, m.SLA, m.Utilisation = at(from+6), at(from+7), min(1, at(from+8))
+	for i, key := range o.cfg.marketKeys() {
+		switch x := at(from + len(meterKeys) + i); key {
+		case "capacity":
+			m.Capacity = min(1, x)
+		case "rival_price":
+			m.RivalPrice = x
+		}
+	}
 	return m
 }
 

@@ -18,6 +18,7 @@ const (
 	vgpuIdle
 	vgpuLoading
 	vgpuBusy
+	vgpuDown // failed
 )
 
 // role is why a vGPU is on.
@@ -151,6 +152,9 @@ func (w *world) free() {
 			v.role = keepAlive
 		}
 		w.goIdle(j, f)
+		if w.market.down == 1 && j >= w.firstFailing() {
+			w.goDown(j)
+		}
 		j = after
 	}
 }

@@ -1,6 +1,9 @@
 package pricing
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // restore makes a loaded state one that holds together: of what follows from the rest, such as numbers of items and where
 // lists have their heads, it trusts nothing and counts anew; what contradicts itself is an error. Before an episode there
@@ -29,7 +32,7 @@ func (w *world) restore() error {
 			return fmt.Errorf("window %d has a load of %g jobs per slot, want 0 to %g", i, x, most)
 		}
 	}
-	for _, f := range []func() error{w.restoreVGPUs, w.restoreIdle, w.restoreOff, w.restoreGPUs, w.restoreJobs, w.restoreTotals} {
+	for _, f := range []func() error{w.restoreMarket, w.restoreVGPUs, w.restoreIdle, w.restoreOff, w.restoreGPUs, w.restoreJobs, w.restoreTotals} {
 		if err := f(); err != nil {
 			return fmt.Errorf("slot %d: %w", w.slot, err)
 		}
@@ -47,14 +50,18 @@ func (w *world) restoreVGPUs() error {
 	busy, working := make([]int32, nf), 0
 	for j := range w.vgpus {
 		v := &w.vgpus[j]
-		if v.host < none || v.host >= nf || v.last < none || v.last >= nf || v.state < vgpuOff || v.state > vgpuBusy ||
+		if v.host < none || v.host >= nf || v.last < none || v.last >= nf || v.state < vgpuOff || v.state > vgpuDown ||
 			v.role < transient || v.role > keepAlive || v.patient < 0 || v.patient > 1 ||
-			(v.state == vgpuOff) != (v.host == none) ||
+			(v.state == vgpuOff || v.state == vgpuDown) != (v.host == none) ||
 			v.state == vgpuIdle && v.patient == 1 && int32(w.slot)-v.since < int32(w.cfg.Patience) {
 			return fmt.Errorf("vGPU %d is %+v with %d functions", j, *v, nf)
 		}
+		if failed := w.market.down == 1 && int32(j) >= w.firstFailing(); v.state == vgpuDown && !failed ||
+			failed && v.state < vgpuLoading {
+			return fmt.Errorf("vGPU %d is %+v, and has failed: %v", j, *v, failed)
+		}
 		switch v.state {
-		case vgpuOff:
+		case vgpuOff, vgpuDown:
 			continue
 		case vgpuLoading:
 			w.loading[v.host]++
@@ -272,6 +279,22 @@ func (w *world) checkRates() error {
 		if want := float64(potential * w.shares[m]); x != want {
 			return fmt.Errorf("tier %d brings %g jobs per slot, want %g", m, x, want)
 		}
+	}
+	return nil
+}
+
+// restoreMarket checks where the market stands.
+func (w *world) restoreMarket() error {
+	m := &w.market
+	for _, s := range [...]*standing{&m.now, &m.next} {
+		if !(s.place >= 0 && s.place <= 1) || !(math.Abs(s.rival) < 100) {
+			return fmt.Errorf("the market stands at %+v, want a place from 0 to 1 and a rival within 100", *s)
+		}
+	}
+	now := float64(w.slot) / float64(w.cfg.Slots)
+	if fails := w.cfg.Market.fails(); m.turns < 0 || m.down < 0 || m.down > 1 || fails && !(m.turn > now && m.turn < 1e12) ||
+		!fails && (m.down != 0 || m.turns != 0) {
+		return fmt.Errorf("vGPUs have failed: %d, and turn in window %g after %d times", m.down, m.turn, m.turns)
 	}
 	return nil
 }

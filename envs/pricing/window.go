@@ -71,7 +71,11 @@ func (w *world) endSlot() {
 		}
 		a[accRevenue] += float64(w.prices[m] * jobs * t.Demand)
 		if w.cfg.Pool == Reserved {
-			a[accBase] += float64(t.Rate * float64(w.baseline[m]) / h)
+			kept := w.baseline[m]
+			if w.cfg.Market.fails() {
+				kept = w.tierKeep[m]
+			}
+			a[accBase] += float64(t.Rate * float64(kept) / h)
 		}
 	}
 	charged, on := w.transients, w.transients
@@ -89,6 +93,9 @@ func (w *world) endSlot() {
 	a[accBusy] += float64(w.busy)
 	a[accDeployed] += float64(on)
 	a[accSlots]++
+	if w.cfg.Market.fails() {
+		a[len(a)-1] = w.capacity() // accPresent
+	}
 	copy(w.lastAcc, a)
 	for i, x := range a {
 		w.winAcc[i] += x
@@ -96,6 +103,9 @@ func (w *world) endSlot() {
 	}
 	clear(a)
 	w.slot++
+	if w.cfg.Market.fails() {
+		w.fail()
+	}
 }
 
 // windowDone reports whether a window has just ended.
@@ -117,7 +127,11 @@ func (w *world) setWindow(a []float32) {
 func (w *world) beginWindow() {
 	w.window++
 	clear(w.winAcc)
-	w.cfg.Shares(w.prices, w.shares)
+	if w.cfg.Market.moves() {
+		w.market.now = w.market.next
+		w.moveMarket(w.window + 1)
+	}
+	w.rival = w.divide(w.shares, false)
 	potential := w.potential(int(w.window))
 	for m := range w.rates {
 		w.rates[m] = float64(potential * w.shares[m])

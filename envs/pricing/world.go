@@ -33,6 +33,8 @@ type world struct {
 	perSlot []rate  // of each function: outside bursts, inside
 	uniform []int64 // scratch of a slot: the functions' first draws of arrivals
 	shares  []float64
+	rival   float64 // the rival's share
+	steps   marketSteps
 	offers
 	// What is measured, and by what it is seen.
 	observer     *Observer
@@ -41,9 +43,13 @@ type world struct {
 	slotMeters   SlotMeters
 	measured     bool        // slotMeters are of this state
 	asked        []TierPrice // scratch
+	expected     []float64   // scratch: shares as a provider expects them
 }
 
-type worldKeys struct{ demand rng.Key }
+type worldKeys struct {
+	demand rng.Key
+	marketKeys
+}
 
 // function is what is known of a function before any episode, and its keys in this one.
 type function struct {
@@ -65,7 +71,7 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
 	c.Tiers, c.Prices, c.Baselines = slices.Clone(c.Tiers), slices.Clone(c.Prices), slices.Clone(c.Baselines)
-	o := &world{cfg: c, id: id, shared: c.Layout.Warm == WarmShared, calm: calmShare(&c.Burst)}
+	o := &world{cfg: c, id: id, shared: c.Layout.Warm == WarmShared, calm: calmShare(&c.Burst), steps: c.Market.steps()}
 	var err error
 	if o.work, err = openWork(&o.cfg); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
@@ -130,11 +136,15 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	n, nf, nt := w.cfg.VGPUs, len(w.fn), len(w.tiers)
 	gpus := (n + w.cfg.Layout.GPU - 1) / w.cfg.Layout.GPU
 	s := &w.episode
-	for _, p := range [...]*[]float64{&s.prices, &s.rates, &w.shares} {
+	for _, p := range [...]*[]float64{&s.prices, &s.rates, &w.shares, &w.expected} {
 		*p = make([]float64, nt)
 	}
+	all := accounts + tierAccounts*nt
+	if w.cfg.Market.fails() {
+		all++ // accPresent
+	}
 	for _, p := range [...]*[]float64{&s.slotAcc, &s.winAcc, &s.lastAcc, &s.total} {
-		*p = make([]float64, accounts+tierAccounts*nt)
+		*p = make([]float64, all)
 	}
 	s.baseline, s.tierKeep, s.estimate = make([]int32, nt), make([]int32, nt), make([]float64, nf)
 	for _, p := range [...]*[]int32{
@@ -214,6 +224,9 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 		w.drawBurst(f)
 	}
 	w.slot = 0
+	if w.cfg.Market.moves() {
+		w.beginMarket()
+	}
 	w.phase = running
 	return nil
 }
@@ -222,6 +235,8 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 func (w *world) setKeys() {
 	seed := uint64(w.seed)
 	w.keys.demand = rng.New(seed, "pricing/demand")
+	w.keys.sensitivity, w.keys.failures = rng.New(seed, "pricing/sensitivity"), rng.New(seed, "pricing/failures")
+	w.keys.rival = rng.New(seed, "pricing/rival")
 	arrivals, service := rng.New(seed, "pricing/arrivals"), rng.New(seed, "pricing/service")
 	burst, load, width := rng.New(seed, "pricing/burst"), rng.New(seed, "pricing/load"), rng.New(seed, "pricing/width")
 	for f := range w.fn {
@@ -263,13 +278,14 @@ func (w *world) TraceDraws(f func(purpose string, a, b, c uint64, value float64)
 func (w *world) derive() {
 	w.measured = false
 	w.setKeys()
-	w.cfg.Shares(w.prices, w.shares)
+	w.rival = w.divide(w.shares, false)
 	w.setRates()
 }
 
 // episode is all that changes in an episode and all that copies and saved states hold.
 type episode struct {
 	progress
+	market
 
 	// Per tier.
 	prices, rates   []float64 // asked; jobs per slot that they bring
@@ -331,6 +347,9 @@ func (w *world) list(c *state.Codec, inside envs.Policy) {
 	c.Same("configuration", w.fingerprint)
 	state.Member(c, inside) // early, so that a policy of another kind is refused before anything changes
 	w.episode.list(c)
+	if w.cfg.Market.moves() {
+		state.Value(c, &w.market)
+	}
 	if c.Loaded() {
 		c.Fail(w.restore())
 	}
