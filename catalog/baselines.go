@@ -129,6 +129,12 @@ func forPrices() []Baseline {
 		DefinePlanner(Baseline{Name: "pba", Envs: on, Page: page,
 			Doc: "HOPS' pricer within one episode: moves after every window, by trials on copies of it",
 		}, spsa.Default, pricing.NewPBA),
+		Searched(DefinePolicy(Baseline{Name: "price-rule", Envs: on, Page: page,
+			Doc: "fixed prices, or prices linear in observed columns, with numbers that a search found",
+		}, pricing.DefaultRule, pricing.NewRule), pricing.RuleSpace),
+		DefinePlanner(Baseline{Name: "fixed-hindsight", Envs: on, Page: page, Kind: Oracle,
+			Doc: "holds the fixed prices that earn most in the episode, found on copies of it: a bound",
+		}, pricing.DefaultHindsight, pricing.NewHindsight),
 	}
 }
 

@@ -32,7 +32,7 @@ func TestSearch(t *testing.T) {
 
 func TestSearchWrong(t *testing.T) {
 	for want, a := range map[string][]string{
-		"fixed has no numbers to search for; autoscaler, rule, linear have": {"fixed", "sizing/attmf"},
+		"fixed has no numbers to search for; autoscaler, rule, price-rule, linear have": {"fixed", "sizing/attmf"},
 		"there is no policy \"rul\"":                                        {"rul", "sizing/attmf"},
 		"want enough for a generation, 960":                                 {"rule", "sizing/attmf", "--evaluations", "9"},
 		"--out: nowhere is no folder":                                       {"rule", "sizing/attmf", "--out", "nowhere/x.json"},

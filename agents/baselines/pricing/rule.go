@@ -1,0 +1,158 @@
+package pricing
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
+	"github.com/stoker-rl/stoker/agents/crossentropy"
+	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/pricing"
+)
+
+const ruleName = "price-rule"
+
+// RuleConfig configures [Rule].
+type RuleConfig struct {
+	// File is one that stoker search price-rule wrote; its numbers take the place of the others.
+	File string `yaml:"file,omitempty" json:"file,omitempty"`
+	// Sees is fixed (no column: fixed prices), day (sine and cosine of the day) or market (also the columns of the
+	// switches of env.market that are on).
+	Sees string `yaml:"sees" json:"sees" oneof:"fixed|day|market"`
+	// Prices and KeepAlive are those of the tiers where every column is at its usual value. Empty takes env's prices and
+	// baselines.
+	Prices    []float64 `yaml:"prices,omitempty" json:"prices,omitempty" range:"[0,1e6]"`
+	KeepAlive []float64 `yaml:"keep_alive,omitempty" json:"keep_alive,omitempty" range:"[0,65536]"`
+	// PriceWeights and KeepAliveWeights say by which share of itself a price, or a tier's keep-alive vGPUs, rises where a
+	// column is 1 above its usual value. One of each for every column; empty is 0.
+	PriceWeights     []float64 `yaml:"price_weights,omitempty" json:"price_weights,omitempty" range:"[-100,100]"`
+	KeepAliveWeights []float64 `yaml:"keep_alive_weights,omitempty" json:"keep_alive_weights,omitempty" range:"[-100,100]"`
+}
+
+// DefaultRule returns fixed prices, the environment's own.
+func DefaultRule() RuleConfig { return RuleConfig{Sees: "fixed"} }
+
+// Rule sets prices and keep-alive vGPUs that are linear in observed columns: what few numbers can do that cross-entropy
+// search finds ([RuleSpace]). It has no state.
+type Rule struct {
+	kept.Policy
+	c       RuleConfig
+	box     envs.Box
+	columns []ruleColumn
+}
+
+// ruleColumn is where a column is in the observation, and its usual value.
+type ruleColumn struct {
+	name  string
+	at    int
+	usual float64
+}
+
+// ruleColumns are the columns that a rule sees in an environment.
+func ruleColumns(sees string, e *pricing.Pricing) (out []ruleColumn) {
+	names := map[string]float64{}
+	if sees != "fixed" {
+		names["sine of day"], names["cosine of day"] = 0, 0
+	}
+	if sees == "market" {
+		names["realised demand"], names["capacity"], names["rival price"] = 1, 1, e.Config().Market.Rival.Price
+	}
+	for i, f := range e.Spec().Kinds[0].Features {
+		if usual, ok := names[f]; ok {
+			out = append(out, ruleColumn{f, i, usual})
+		}
+	}
+	return out
+}
+
+// NewRule returns a policy for environments such as env.
+func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
+	e, ok := envs.As[*pricing.Pricing](env)
+	if !ok {
+		return nil, fmt.Errorf("%s: acts in %s only, not in %s", ruleName, pricing.ID, env.Spec().ID)
+	}
+	if c.File != "" {
+		read, err := crossentropy.Read[RuleConfig](ruleName, c.File)
+		if err != nil {
+			return nil, err
+		}
+		c = read
+	}
+	if err := bounds.Check(&c); err != nil {
+		return nil, fmt.Errorf("%s: %w", ruleName, err)
+	}
+	r := &Rule{c: c, box: e.Spec().Kinds[0].Action.(envs.Box), columns: ruleColumns(c.Sees, e)}
+	r.Policy = kept.As(ruleName, r)
+	if len(c.Prices) == 0 {
+		r.c.Prices = e.Config().Prices
+	}
+	if len(c.KeepAlive) == 0 {
+		r.c.KeepAlive = nil
+		for _, n := range e.Config().Baselines {
+			r.c.KeepAlive = append(r.c.KeepAlive, float64(n))
+		}
+	}
+	tiers, n := len(e.Config().Tiers), len(r.columns)
+	for _, list := range [...]struct {
+		key  string
+		x    *[]float64
+		want int
+		zero bool
+	}{
+		{"prices", &r.c.Prices, tiers, false}, {"keep_alive", &r.c.KeepAlive, tiers, false},
+		{"price_weights", &r.c.PriceWeights, n, true}, {"keep_alive_weights", &r.c.KeepAliveWeights, n, true},
+	} {
+		if list.zero && len(*list.x) == 0 {
+			*list.x = make([]float64, n)
+		}
+		if len(*list.x) != list.want {
+			return nil, fmt.Errorf("%s: %w", ruleName, bounds.Errorf(list.key, "has %d numbers, want %d", len(*list.x), list.want))
+		}
+	}
+	return r, nil
+}
+
+// Act implements [envs.Policy].
+func (r *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	price, keep := 1.0, 1.0
+	for i, c := range r.columns {
+		x := float64(obs.Kinds[0].Values[c.at]) - c.usual
+		price += float64(r.c.PriceWeights[i] * x)
+		keep += float64(r.c.KeepAliveWeights[i] * x)
+	}
+	n, a := len(r.c.Prices), act.Kinds[0]
+	for m := range n {
+		a[m] = float32(r.c.Prices[m] * price)
+		a[n+m] = float32(int(max(0, r.c.KeepAlive[m]*keep) + 0.5))
+	}
+	for i := range a {
+		a[i] = min(max(a[i], r.box.Low[i]), r.box.High[i])
+	}
+	return nil
+}
+
+// RuleSpace says which numbers a search tries: prices and keep-alive vGPUs of the tiers, and two weights for each column.
+func RuleSpace(c RuleConfig, env envs.Env) (*crossentropy.Space, error) {
+	r, err := NewRule(c, env)
+	if err != nil {
+		return nil, err
+	}
+	s, n, k := &crossentropy.Space{}, len(r.c.Prices), len(r.columns)
+	add := func(name string, start, spread, low, high float64) {
+		s.Names, s.Start, s.Spread = append(s.Names, name), append(s.Start, min(max(start, low), high)), append(s.Spread, spread)
+		s.Low, s.High = append(s.Low, low), append(s.High, high)
+	}
+	for m, x := range slices.Concat(r.c.Prices, r.c.KeepAlive) {
+		low, high := float64(r.box.Low[m]), float64(r.box.High[m])
+		add(fmt.Sprintf("%s of tier %d", [...]string{"price", "keep-alive"}[m/n], m%n+1), x, (high-low)/4, low, high)
+	}
+	for i, x := range slices.Concat(r.c.PriceWeights, r.c.KeepAliveWeights) {
+		add([...]string{"price by ", "keep-alive by "}[i/max(k, 1)]+r.columns[i%k].name, x, 0.3, -5, 5)
+	}
+	s.Config = func(x []float64) any {
+		return &RuleConfig{Sees: r.c.Sees, Prices: slices.Clone(x[:n]), KeepAlive: slices.Clone(x[n : 2*n]),
+			PriceWeights: slices.Clone(x[2*n : 2*n+k]), KeepAliveWeights: slices.Clone(x[2*n+k:])}
+	}
+	return s, nil
+}
