@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -126,6 +127,7 @@ func (e *Each) begin(from episode) error {
 	p, err := e.shelf.problem(n, &from)
 	if err == nil {
 		e.walk.restart(n, p)
+		e.walk.penalty = e.shelf.dialled(from.seed)
 	}
 	return err
 }
@@ -182,7 +184,7 @@ func (e *Each) judge(out *envs.Outcome) error {
 		if err != nil {
 			return err
 		}
-		out.Rewards[0][0] = measured(&w.asked, &m, w.first, e.shelf.config.Penalty, out.Info)
+		out.Rewards[0][0] = measured(&w.asked, &m, w.first, cmp.Or(w.penalty, e.shelf.config.Penalty), out.Info)
 		return nil
 	case e.running:
 		report(&w.problem, w.outcome, w.ideal, true, out.Info)

@@ -1,6 +1,8 @@
 package variants
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -24,6 +26,74 @@ func TestServedContract(t *testing.T) {
 		c.World, c.Requests = Served, 100
 		return NewEach(c, nil)
 	}, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+}
+
+func TestDialContract(t *testing.T) {
+	envtest.Run(t, func() (envs.Env, error) { return NewEach(dialled(2, 50), nil) }, envtest.Options{Seeds: []uint64{1}, Steps: 60})
+}
+
+// dialled is a configuration of plans that are served, with a range of penalties.
+func dialled(low, high float64) EnvConfig {
+	c := fewApps()
+	c.World, c.Requests, c.Penalties = Served, 100, []float64{low, high}
+	return c
+}
+
+// Each episode draws its penalty log-uniformly, sees it in a column of its own, and pays it for a missed percentile.
+func TestDial(t *testing.T) {
+	const low, high, n = 2, 50, 4000
+	e := must.Get(NewEach(dialled(low, high), nil))(t)
+	var mean, square float64
+	for seed := range uint64(n) {
+		x := math.Log(e.shelf.dialled(seed)/low) / math.Log(high/low)
+		if x < 0 || x > 1 {
+			t.Fatalf("seed %d has a penalty of %g, want %d to %d", seed, e.shelf.dialled(seed), low, high)
+		}
+		mean, square = mean+x/n, square+x*x/n
+	}
+	if math.Abs(mean-0.5) > 5*math.Sqrt(1.0/12/n) || math.Abs(square-1.0/3) > 5*math.Sqrt(4.0/45/n) {
+		t.Errorf("the place in the range has the mean %g and the mean square %g, want 1/2 and 1/3", mean, square)
+	}
+	// The same plan under two penalties: what is seen and what is paid differ by the penalty alone.
+	missed, columns := 0, len(dialFeatures)
+	rewards := map[float64][]float32{}
+	for _, penalty := range []float64{2, 50} {
+		e := must.Get(NewEach(dialled(penalty, penalty), nil))(t)
+		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+		for seed := range uint64(10) {
+			must.Do(t, e.Reset(seed, nil, obs))
+			row := obs.Kinds[0].Graphs[0].Nodes[ProblemNode].Features
+			if got, want := row[columns-1], float32(penalty/(penalty+10)); got != want {
+				t.Errorf("a penalty of %g is seen as %g, want %g", penalty, got, want)
+			}
+			for e.running {
+				e.Follow(e.Present(nil), 1, act)
+				must.Do(t, e.Step(act, obs, out))
+			}
+			paid := out.Rewards[0][0]
+			if out.Info[inViolated] == 1 {
+				paid += float32(penalty)
+				missed++
+			}
+			rewards[penalty] = append(rewards[penalty], paid)
+		}
+	}
+	for i, x := range rewards[2] {
+		if d := math.Abs(float64(x - rewards[50][i])); d > 1e-4 || missed == 0 {
+			t.Errorf("seed %d: without its penalty the reward is %g and %g; %d percentiles are missed", i, x, rewards[50][i], missed)
+		}
+	}
+	for want, change := range map[string]func(*EnvConfig){
+		"penalties is [9 2]":         func(c *EnvConfig) { c.Penalties = []float64{9, 2} },
+		"penalties is [2]":           func(c *EnvConfig) { c.Penalties = []float64{2} },
+		"want none with world: mean": func(c *EnvConfig) { c.World = ByMeans },
+	} {
+		c := dialled(low, high)
+		change(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want one that says %q", err, want)
+		}
+	}
 }
 
 func TestOnceContract(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/internal/cached"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // FirstUnseen is the number of the first generated application that is kept for tests: nothing is trained or chosen on
@@ -62,6 +63,9 @@ type EnvConfig struct {
 	// plans are served. The larger it is, the more a policy pays for keeping it. 10 is what losing all of the objective
 	// costs in [Env], as the measure ideal has it.
 	Penalty float64 `yaml:"penalty" json:"penalty" range:"[0,1e6]"`
+	// Penalties, the lowest and the highest, make a dial where plans are served: each episode draws its penalty between
+	// them by its seed, log-uniformly, and the policy sees it. [5, 5] is 5 in every episode. Empty is off: Penalty holds.
+	Penalties []float64 `yaml:"penalties,omitempty" json:"penalties,omitempty" range:"(0,1e6]"`
 	// Credit is how the agents of [Env] are rewarded: all by what their plan gives (team), or each by how much better the
 	// plan is than with the present plan's option in place of its own (difference).
 	Credit string `yaml:"credit" json:"credit" oneof:"team|difference"`
@@ -105,6 +109,12 @@ func (c EnvConfig) Validate() error {
 	}
 	if c.World == Served && c.Objective != string(Cost) && c.Objective != mixed {
 		return bounds.Errorf("objective", "is %s with world: served, want cost", c.Objective)
+	}
+	if n := len(c.Penalties); n != 0 && (n != 2 || c.Penalties[0] > c.Penalties[1]) {
+		return bounds.Errorf("penalties", "is %v, want none, or the lowest and the highest, as [2, 50]", c.Penalties)
+	}
+	if len(c.Penalties) > 0 && c.World != Served {
+		return bounds.Errorf("penalties", "is %v, want none with world: %s", c.Penalties, c.World)
 	}
 	if len(c.Functions) != 2 || c.Functions[0] > c.Functions[1] {
 		return bounds.Errorf("functions", "is %v, want the smallest and the largest number, as [3, 24]", c.Functions)
@@ -278,6 +288,16 @@ func (s *shelf) problem(n *menu, e *episode) (p Problem, err error) {
 		p.Latency, err = n.service.bound(&s.seen, n, p.Accuracy, key.With(5).Float64())
 	}
 	return p, err
+}
+
+// dialled is the penalty of an episode that draws its own, else 0.
+func (s *shelf) dialled(seed uint64) float64 {
+	if len(s.config.Penalties) == 0 {
+		return 0
+	}
+	low, high := s.config.Penalties[0], s.config.Penalties[1]
+	u := rng.New(seed, "variants/penalty").Float64()
+	return float64(low * portable.Exp(float64(u*portable.Log(high/low))))
 }
 
 // mixed is the objective that is drawn for each episode.

@@ -1,6 +1,8 @@
 package variants
 
 import (
+	"slices"
+
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
@@ -55,6 +57,11 @@ var problemFeatures = []envs.Feature[walk]{
 	ofService("quickest", "share", "part of the allowed percentile that the quickest known plan takes on average",
 		func(w *walk, _ *service) float32 { return float32(min(w.utmost[w.quick[0]]/w.asked.Latency, 2)) }),
 }
+
+// dialFeatures are those of problems whose penalty is drawn.
+var dialFeatures = append(slices.Clone(problemFeatures),
+	envs.NewFeature("penalty", "as x/(x+10)", "what a missed percentile costs",
+		func(w *walk) float32 { return float32(w.penalty / (w.penalty + 10)) }))
 
 // ofService is a feature that is 0 where plans are not served.
 func ofService(name, unit, doc string, of func(*walk, *service) float32) envs.Feature[walk] {
@@ -167,7 +174,11 @@ var offerFeatures = []envs.Feature[seenOffer]{
 // space is the space of the graphs.
 func (s *shelf) space() envs.Graph {
 	f, most := s.functions(), s.config.Options
-	problem, function, offer := envs.Components(problemFeatures), envs.Components(functionFeatures), envs.Components(offerFeatures)
+	features := problemFeatures
+	if len(s.config.Penalties) > 0 {
+		features = dialFeatures
+	}
+	problem, function, offer := envs.Components(features), envs.Components(functionFeatures), envs.Components(offerFeatures)
 	return envs.Graph{
 		Nodes: []envs.NodeKind{
 			{Name: "problem", Width: len(problem), Capacity: 1, Features: problem},
@@ -249,7 +260,11 @@ func (w *walk) show(g *envs.GraphValue) error {
 
 func (w *walk) showProblem(g *envs.GraphValue) error {
 	_, x, err := g.AddNode(ProblemNode)
-	if err == nil {
+	switch {
+	case err != nil:
+	case w.penalty > 0:
+		envs.WriteRow(dialFeatures, w, x)
+	default:
 		envs.WriteRow(problemFeatures, w, x)
 	}
 	return err

@@ -143,6 +143,8 @@ type walk struct {
 	asked  Problem
 	first  Outcome
 	margin int
+	// penalty is what a missed percentile costs where the episode draws it, else 0.
+	penalty float64
 	// now is the best plan known that keeps the constraints and the decisions; outcome is what it gives.
 	now     []int
 	outcome Outcome
