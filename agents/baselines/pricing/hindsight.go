@@ -14,13 +14,21 @@ const hindsightName = "fixed-hindsight"
 
 // HindsightConfig configures [Hindsight].
 type HindsightConfig struct {
+	// Prices and KeepAlive are the fixed ones from which the search starts, and which it can only better. Empty takes
+	// env's prices and baselines.
+	Prices    []float64 `yaml:"prices,omitempty" json:"prices,omitempty" range:"[0,1e6]"`
+	KeepAlive []float64 `yaml:"keep_alive,omitempty" json:"keep_alive,omitempty" range:"[0,65536]"`
+	// Spread is the spread of the first draws, as a share of that of stoker search price-rule.
+	Spread float64 `yaml:"spread" json:"spread" range:"(0,1]"`
 	// Population and Generations are those of the search; each candidate plays the episode once.
 	Population  int `yaml:"population" json:"population" range:"[4,1e6]"`
 	Generations int `yaml:"generations" json:"generations" range:"[1,1e6]"`
 }
 
 // DefaultHindsight returns a search of 384 episodes.
-func DefaultHindsight() HindsightConfig { return HindsightConfig{Population: 24, Generations: 16} }
+func DefaultHindsight() HindsightConfig {
+	return HindsightConfig{Spread: 1, Population: 24, Generations: 16}
+}
 
 // Hindsight holds the prices and keep-alive vGPUs that earn most in the very episode that it plays: when the episode
 // begins, it searches for them on copies of the world, whose future is the episode's. It bounds what fixed prices can do.
@@ -45,9 +53,12 @@ func NewHindsight(c HindsightConfig, env envs.Env) (*Hindsight, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: acts in %s only, not in %s", hindsightName, pricing.ID, env.Spec().ID)
 	}
-	space, err := RuleSpace(DefaultRule(), env)
+	space, err := RuleSpace(RuleConfig{Sees: "fixed", Prices: c.Prices, KeepAlive: c.KeepAlive}, env)
 	if err != nil {
 		return nil, err
+	}
+	for i := range space.Spread {
+		space.Spread[i] *= c.Spread
 	}
 	spare, err := e.NewEnv(nil)
 	if err != nil {

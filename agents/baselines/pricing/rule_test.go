@@ -113,7 +113,10 @@ func TestRuleRefusals(t *testing.T) {
 			_, err := NewHindsight(DefaultHindsight(), slots.env)
 			return err
 		},
-		"population is 1": func() error { _, err := NewHindsight(HindsightConfig{1, 1}, e); return err },
+		"population is 1": func() error {
+			_, err := NewHindsight(HindsightConfig{Spread: 1, Population: 1, Generations: 1}, e)
+			return err
+		},
 	} {
 		if err := try(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
@@ -140,6 +143,15 @@ func earns(t testing.TB, e *pricing.Pricing, seed uint64, decide func(*envs.Obse
 func TestHindsight(t *testing.T) {
 	e := newMarket(t, nil)
 	h := must.Get(NewHindsight(DefaultHindsight(), e))(t)
+	// A search of one generation is no worse than where it starts.
+	poor := HindsightConfig{Prices: []float64{1.5, 1.6, 1.7}, KeepAlive: []float64{0, 1.4, 2}, Spread: 0.01, Population: 4, Generations: 1}
+	p := must.Get(NewHindsight(poor, e))(t)
+	must.Do(t, p.Reset(3))
+	got := earns(t, e, 3, func(obs *envs.Observation, act *envs.Action) error { return p.Plan(e, obs, act) })
+	from := must.Get(NewRule(RuleConfig{Sees: "fixed", Prices: poor.Prices, KeepAlive: poor.KeepAlive}, e))(t)
+	if want := earns(t, e, 3, func(obs *envs.Observation, act *envs.Action) error { return from.Act(obs, act, true) }); got < want {
+		t.Errorf("the search earns %g from a start that earns %g", got, want)
+	}
 	for seed := range uint64(2) {
 		must.Do(t, h.Reset(seed))
 		var held []float32
