@@ -42,8 +42,6 @@ type Hindsight struct {
 	best  []float64 // empty before the search
 }
 
-var _ envs.Planner = (*Hindsight)(nil)
-
 // NewHindsight returns a planner for environments such as env.
 func NewHindsight(c HindsightConfig, env envs.Env) (*Hindsight, error) {
 	if err := bounds.Check(&c); err != nil {

@@ -88,26 +88,18 @@ func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
 		r.c.Prices = e.Config().Prices
 	}
 	if len(c.KeepAlive) == 0 {
-		r.c.KeepAlive = nil
 		for _, n := range e.Config().Baselines {
 			r.c.KeepAlive = append(r.c.KeepAlive, float64(n))
 		}
 	}
 	tiers, n := len(e.Config().Tiers), len(r.columns)
-	for _, list := range [...]struct {
-		key  string
-		x    *[]float64
-		want int
-		zero bool
-	}{
-		{"prices", &r.c.Prices, tiers, false}, {"keep_alive", &r.c.KeepAlive, tiers, false},
-		{"price_weights", &r.c.PriceWeights, n, true}, {"keep_alive_weights", &r.c.KeepAliveWeights, n, true},
-	} {
-		if list.zero && len(*list.x) == 0 {
-			*list.x = make([]float64, n)
+	keys, want := [...]string{"prices", "keep_alive", "price_weights", "keep_alive_weights"}, [...]int{tiers, tiers, n, n}
+	for i, list := range [...]*[]float64{&r.c.Prices, &r.c.KeepAlive, &r.c.PriceWeights, &r.c.KeepAliveWeights} {
+		if len(*list) == 0 {
+			*list = make([]float64, want[i])
 		}
-		if len(*list.x) != list.want {
-			return nil, fmt.Errorf("%s: %w", ruleName, bounds.Errorf(list.key, "has %d numbers, want %d", len(*list.x), list.want))
+		if len(*list) != want[i] {
+			return nil, fmt.Errorf("%s: %w", ruleName, bounds.Errorf(keys[i], "has %d numbers, want %d", len(*list), want[i]))
 		}
 	}
 	return r, nil
