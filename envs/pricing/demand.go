@@ -52,6 +52,7 @@ type load struct {
 	mean     float64
 	missing  []string // of the traces
 	draw     workload.Draw
+	source   *workload.Source // nil where the demand is generated
 }
 
 // openLoad reads the workload where the demand comes from one.
@@ -82,7 +83,7 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 	if c.Demand.Start >= l.windows {
 		return l, fieldError("demand.start", c.Demand.Start, fmt.Sprintf("a window below the load's %d", l.windows))
 	}
-	l.missing = s.Missing()
+	l.source, l.missing = s, s.Missing()
 	l.draw = w.Draw
 	if s.Trace() == nil || w.Kind != workload.Azure2019 || w.Draw.On() {
 		l.arrivals, err = s.Arrivals(0)
@@ -117,6 +118,17 @@ func (l *load) scale(x []float64, factor float64) bool {
 	}
 	return true
 }
+
+// Traces implements [envs.Traced].
+func (w *world) Traces() []string {
+	if w.load.source == nil {
+		return nil
+	}
+	return w.load.source.Traces()
+}
+
+// TraceOf implements [envs.Traced].
+func (w *world) TraceOf(seed uint64) int { return w.load.source.Drawn(seed).Load }
 
 // drawLoads fills the episode's loads where they are drawn from a process.
 func (w *world) drawLoads(seed uint64) error {

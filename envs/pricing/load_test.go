@@ -76,3 +76,23 @@ func TestScaleRefusals(t *testing.T) {
 		}
 	}
 }
+
+// An evaluation counts recorded traces, not the episodes that draw them.
+func TestTraces(t *testing.T) {
+	c, w := Default(), workload.Default()
+	for _, names := range [][]string{{"0", "1"}, {"2", "3"}, {"4", "5"}} {
+		w.Draw.Traces = append(w.Draw.Traces, workload.Drawable{Kind: workload.Azure2019, Functions: workload.Filter{Names: names}})
+	}
+	e := must.Get(New(c, w, nil))(t)
+	seen := map[int]bool{}
+	for seed := range uint64(20) {
+		seen[e.TraceOf(seed)] = true
+	}
+	if len(e.Traces()) != 3 || len(seen) != 3 {
+		t.Errorf("the traces are %q, of which 20 episodes draw %d, want 3", e.Traces(), len(seen))
+	}
+	generated(&c)
+	if got := must.Get(New(c, workload.Default(), nil))(t).Traces(); len(got) != 0 {
+		t.Errorf("a generated load has the traces %q", got)
+	}
+}
