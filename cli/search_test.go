@@ -33,12 +33,12 @@ func TestSearch(t *testing.T) {
 func TestSearchWrong(t *testing.T) {
 	for want, a := range map[string][]string{
 		"fixed has no numbers to search for; autoscaler, rule, price-rule, linear have": {"fixed", "sizing/attmf"},
-		"there is no policy \"rul\"":                                        {"rul", "sizing/attmf"},
-		"want enough for a generation, 960":                                 {"rule", "sizing/attmf", "--evaluations", "9"},
-		"--out: nowhere is no folder":                                       {"rule", "sizing/attmf", "--out", "nowhere/x.json"},
-		"--minutes is -1, want more than 0":                                 {"rule", "sizing/attmf", "--minutes", "-1"},
-		"CONFIG":                                                            {"rule"},
-		"rule: acts in stoker/Sizing-v2":                                    {"rule", "classic/lqr"},
+		"there is no policy \"rul\"":        {"rul", "sizing/attmf"},
+		"want enough for a generation, 960": {"rule", "sizing/attmf", "--evaluations", "9"},
+		"--out: nowhere is no folder":       {"rule", "sizing/attmf", "--out", "nowhere/x.json"},
+		"--minutes is -1, want more than 0": {"rule", "sizing/attmf", "--minutes", "-1"},
+		"CONFIG":                            {"rule"},
+		"rule: acts in stoker/Sizing-v2":    {"rule", "classic/lqr"},
 	} {
 		if code, out, errs := stoker(append([]string{"search"}, a...)...); code == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%s: %d: %s%s", want, code, out, errs)

@@ -131,7 +131,9 @@ func TestZoo(t *testing.T) {
 	zoo := must.Get(shipped())(t)
 	for _, l := range zoo {
 		fits := 0
-		for _, w := range []world{generated(), outside()} {
+		moving := outside() // the suite's worlds stand still; a policy of another market plays in its own
+		moving.config.Market = l.config.Market
+		for _, w := range []world{generated(), outside(), moving} {
 			list, notes := trained([]*learned{l}, &w, unitPrices())
 			if len(list)+len(notes) != 1 {
 				t.Errorf("%s on %s: %d policies, notes %q", l.Source, w.name, len(list), notes)
@@ -158,6 +160,11 @@ func TestZoo(t *testing.T) {
 		other.VGPUs = 128
 		if l.fits(&other) == "" {
 			t.Errorf("%s fits 128 vGPUs", l.Source)
+		}
+		other = outside().config
+		other.Market.Rival.Price = 7
+		if l.fits(&other) == "" && !l.schedules() {
+			t.Errorf("%s fits a market with another rival", l.Source)
 		}
 	}
 }

@@ -138,11 +138,13 @@ func shipped() (out []*learned, err error) {
 }
 
 // fits says why the policy cannot play in a world, empty where it can: a policy knows the sizes that it was trained
-// with, a pricer also the users.
+// with, a pricer also the users and the market.
 func (l *learned) fits(c *pricing.Config) string {
 	switch t := &l.config; {
 	case t.Profile != c.Profile && !l.schedules():
 		return fmt.Sprintf("it was trained with profile %s, and this is %s", t.Profile, c.Profile)
+	case t.Market != c.Market && !l.schedules():
+		return "it was trained with another env.market"
 	case t.VGPUs != c.VGPUs || t.Slots != c.Slots || !reflect.DeepEqual(t.Tiers, c.Tiers):
 		return fmt.Sprintf("it was trained with %d vGPUs, %d slots and other tiers, or other numbers of them", t.VGPUs,
 			t.Slots)
