@@ -156,7 +156,7 @@ func (w *world) moveMarket(t int64) {
 		x := k.Float64()
 		switch {
 		case m.Sensitivity.Drift == RegimesDrift && t == 0:
-			s.place = math.Floor(2 * x)
+			s.place = math.Floor(2 * float64(x))
 		case m.Sensitivity.Drift == RegimesDrift:
 			if x < w.steps.flip {
 				s.place = 1 - s.place
@@ -198,7 +198,7 @@ func (m *Market) sensitivity(at *standing) float64 {
 // rivalPrice is the rival's price; its mean is [Rival.Price].
 func (m *Market) rivalPrice(at *standing) float64 {
 	s := m.Rival.Spread
-	return float64(m.Rival.Price * portable.Exp(float64(s*at.rival)-float64(s*s)/2))
+	return float64(m.Rival.Price * portable.Exp(float64(s*at.rival)-float64(float64(s*s)/2)))
 }
 
 // divide writes the shares that the tiers get of the present window's users, and returns the rival's. With expected the

@@ -75,7 +75,7 @@ func (c *crowd) make(m *Model) {
 				least := math.Inf(1)
 				for i := range menu {
 					cores := menu[i].Instances * menu[i].Cores
-					x := float64(max(cores-all/part, 0))*1e6 + menu[i].USD/unitOf(m) + float64(rate*menu[i].Seconds/m.Fastest)
+					x := float64(float64(max(cores-all/part, 0))*1e6) + menu[i].USD/unitOf(m) + float64(rate*menu[i].Seconds/m.Fastest)
 					if x < least {
 						plan[s], least = i, x
 					}

@@ -220,7 +220,7 @@ func (s *Schedule) hold(end, later float64, n, cores int) {
 	s.free -= n * cores
 	for k := -1; k <= 1; k++ {
 		if part := (n + 1 + k) / 3; part > 0 {
-			s.held = append(s.held, batch{end + float64(float64(k)*later*2/3), part * cores})
+			s.held = append(s.held, batch{end + float64(float64(float64(k)*later)*2/3), part * cores})
 		}
 	}
 }
