@@ -32,7 +32,7 @@ func stepServerCommand() *command {
 		name: "step-server",
 		run: func(c *call) (any, error) {
 			s := remote.Server{Version: versionLine(), Open: c.openRemote}
-			return nil, s.Serve(os.Stdin, os.Stdout)
+			return nil, s.Serve(remote.Eager(os.Stdin), os.Stdout)
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -316,4 +317,26 @@ func FuzzServe(f *testing.F) {
 			t.Errorf("%d bytes are answered by %d bytes and %v", len(sent), out.Len(), err)
 		}
 	})
+}
+
+// An eager reader reads what a pipe has, sleeps where it has nothing, and ends with it; a file is read as it is.
+func TestEager(t *testing.T) {
+	r, w, err := os.Pipe()
+	must.Do(t, err)
+	defer r.Close()
+	e := Eager(r)
+	go func() {
+		for range 3 {
+			w.Write([]byte("abcd"))
+		}
+		w.Close()
+	}()
+	if got := must.Get(io.ReadAll(e))(t); string(got) != "abcdabcdabcd" {
+		t.Errorf("read %q", got)
+	}
+	f := must.Get(os.Open("server.go"))(t)
+	defer f.Close()
+	if Eager(f) != io.Reader(f) {
+		t.Error("a file is not read as it is")
+	}
 }
