@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import struct
 import subprocess
@@ -20,6 +21,7 @@ PROTOCOL = "environments/1"
 HELLO, OPEN, STEP, SAVE, LOAD, MASK, ANSWER, FAILED = range(8)
 ADVANCE, BEGIN, LEAVE = range(3)
 _HEADER = struct.Struct("=II")
+_MOST_LOOKS, _LEAST_LOOKS = 128, 8
 
 
 class StokerError(RuntimeError):
@@ -57,8 +59,16 @@ class Process:
         except OSError as e:
             self._log.close()
             raise StokerError(f"stoker cannot be started: {e}") from e
+        assert self._child.stdin and self._child.stdout
         self._to: Any = self._child.stdin
         self._from: Any = self._child.stdout
+        self._poll: Any = None
+        if hasattr(select, "poll"):
+            end = self._from.fileno()
+            os.set_blocking(end, False)
+            self._poll = select.poll()
+            self._poll.register(end, select.POLLIN)
+        self._looks = _MOST_LOOKS
         self.close = weakref.finalize(self, _end, self._child, self._log, self._owner)
         try:
             kind, hello = self._receive(bytearray())
@@ -109,7 +119,7 @@ class Process:
                 raise
             self._owed = 1
             if n == len(self._request):
-                n = self._from.readinto(self.block)
+                n = self._read(self.block)
                 if n == len(self.block) and self.block[:8] == self._expected:
                     self._owed = 0
                     return
@@ -190,13 +200,31 @@ class Process:
                     return kind, memoryview(buffer)[8:whole]
             try:
                 end = len(buffer) if got < 8 else whole
-                n = self._from.readinto(memoryview(buffer)[got:end])
+                n = self._read(memoryview(buffer)[got:end])
             except OSError as e:
                 self._died(e)
             if n == 0:
                 self._died(None)
             got += n
             self._part = buffer, got
+
+    def _read(self, into: Any) -> int:
+        """Bytes of the server, 0 at its end. It looks again and again for a while: to be woken takes longer than small
+        environments take to step. Where that was in vain it looks less."""
+        read = self._from.readinto
+        n: int | None = read(into)
+        if n is not None:
+            return n
+        for _ in range(self._looks):
+            n = read(into)
+            if n is not None:
+                self._looks = _MOST_LOOKS
+                return n
+        self._looks = max(self._looks // 2, _LEAST_LOOKS)
+        while n is None:
+            self._poll.poll()
+            n = read(into)
+        return n
 
     def _died(self, cause: BaseException | None) -> None:
         code = self._child.wait()

@@ -315,10 +315,15 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
     def _begin(self, which: Array, seeds: list[int | None]) -> None:
         p = self._o.process
         p.commands[:] = np.where(which, BEGIN, LEAVE)
-        for i in np.flatnonzero(which):
-            given = seeds[i] if seeds else None
-            p.seeds[i] = self.np_random.integers(2**63) if given is None else given
+        self._draw(which)
+        for i, given in enumerate(seeds):
+            if given is not None:
+                p.seeds[i] = given
         p.step()
+
+    def _draw(self, which: Array) -> None:
+        """Draw the seeds of copies that begin."""
+        self._o.process.seeds[which] = self.np_random.integers(2**63, size=int(which.sum()), dtype=np.uint64)
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """One step of all copies."""
@@ -332,8 +337,7 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
         p.commands[:] = ADVANCE
         if self._mode == AutoresetMode.NEXT_STEP and self._ended.any():
             p.commands[self._ended] = BEGIN
-            for i in np.flatnonzero(self._ended):
-                p.seeds[i] = self.np_random.integers(2**63)
+            self._draw(self._ended)
         p.step()
         o.substituted()
         rewards = o.kinds[0].reward[:, 0].astype(np.float64) if self._single else o.rewards()

@@ -141,6 +141,9 @@ class TestEnvironments(unittest.TestCase):
             def readinto(self, _):
                 raise KeyboardInterrupt
 
+            def close(self):
+                raise AssertionError("the server is needed")
+
         pipe, p._from = p._from, Interrupted()
         with self.assertRaises(KeyboardInterrupt):
             e.step(0)
