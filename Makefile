@@ -21,7 +21,7 @@ RUN      := runs/quick
 SETTINGS := --name quick --set train.steps=4000 --set train.evaluate.every=2000 \
   --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000
 endif
-.PHONY: build train eval test cuda test-torch wheels bench verify verify-status lint lint-go lint-torch clean
+.PHONY: build train eval test cuda test-torch bench verify verify-status lint lint-go lint-torch clean
 
 # With the flags of the tests and of the builds inside tests: what one compiled, the others take from the cache.
 # GOGC=400 is for the compiler: a fifth less processor time, for some 120 MB more memory.
@@ -47,12 +47,6 @@ cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 test-torch: cuda ## the tests of the torch engine and of its agreement with the native one
 	$(TORCH) $(GO) test -tags libtorch ./nets/...
 	$(TORCH) $(GO) test -tags libtorch ./train -run Torch
-
-wheels: ## dist/: the Python package with the program, for each platform
-	for at in linux/amd64/manylinux2014_x86_64.musllinux_1_1_x86_64 linux/arm64/manylinux2014_aarch64.musllinux_1_1_aarch64 \
-	  darwin/amd64/macosx_12_0_x86_64 darwin/arm64/macosx_12_0_arm64 windows/amd64/win_amd64; do \
-	  IFS=/ read -r GOOS GOARCH STOKER_PLATFORM <<< "$$at"; export GOOS GOARCH STOKER_PLATFORM; \
-	  rm -rf python/build; python3 -m pip wheel -q --no-deps -w dist ./python || exit 1; done
 
 bench: build ## every measurement that the binary can make by itself, beside the recorded ones
 	bin/stoker bench --beside docs/results/speed/recorded.jsonl
