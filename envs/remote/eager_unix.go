@@ -27,8 +27,8 @@ func Eager(f *os.File) io.Reader {
 	return &eager{fd: fd, file: os.NewFile(uintptr(fd), f.Name()), looks: mostLooks}
 }
 
-// mostLooks and leastLooks bound how often is looked: for some 30 and 2 microseconds.
-const mostLooks, leastLooks = 128, 8
+// mostLooks and leastLooks bound how often is looked: for some 120 and 2 microseconds.
+const mostLooks, leastLooks = 512, 8
 
 type eager struct {
 	fd    int

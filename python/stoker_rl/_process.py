@@ -21,7 +21,7 @@ PROTOCOL = "environments/1"
 HELLO, OPEN, STEP, SAVE, LOAD, MASK, ANSWER, FAILED = range(8)
 ADVANCE, BEGIN, LEAVE = range(3)
 _HEADER = struct.Struct("=II")
-_MOST_LOOKS, _LEAST_LOOKS = 128, 8
+_MOST_LOOKS, _LEAST_LOOKS = 512, 8
 
 
 class StokerError(RuntimeError):
