@@ -21,7 +21,7 @@ func Eager(f *os.File) io.Reader {
 		return f
 	}
 	if syscall.SetNonblock(fd, true) != nil {
-		syscall.Close(fd)
+		_ = syscall.Close(fd) // f is read as it is
 		return f
 	}
 	return &eager{fd: fd, file: os.NewFile(uintptr(fd), f.Name()), looks: mostLooks}
