@@ -35,7 +35,7 @@ func New(c EnvConfig, with Given) (*Env, error) {
 	}
 	e := &Env{Game: *g}
 	if c.Contention == Seen {
-		e.view.crowded = &crowded{}
+		e.view.contention = &contention{}
 	}
 	e.spec = &envs.Spec{
 		ID: ID, Doc: "Choose memory, instances and processes of one step of a running workflow after the other.",

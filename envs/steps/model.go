@@ -38,7 +38,7 @@ type Model struct {
 	full   []fullSet
 	tables sync.Map // quantile → [][]float64
 	ahead  lazyLevels
-	crowd  crowd
+	shared sharedPlans
 }
 
 // Option is one configuration of a step.

@@ -42,8 +42,8 @@ func (m *Model) held(step int, c configuration, whole float64) float64 {
 	return min(m.Platform.mapping((c.instances+1)/2)+t.meanRun(), whole)
 }
 
-// Crowded reports whether the platform's cores are bounded.
-func (m *Model) Crowded() bool { return m.Platform.Workers > 0 }
+// SharesCluster reports whether the platform's cores are bounded.
+func (m *Model) SharesCluster() bool { return m.Platform.Workers > 0 }
 
 // AllCores is how many cores the workers have together, CoresOf how many of them an instance of a size takes.
 func (p *Platform) AllCores() int { return p.Workers * p.Cores }

@@ -106,7 +106,7 @@ func TestRuns(t *testing.T) {
 func TestCrowdImproves(t *testing.T) {
 	for _, workers := range []int{2, 6} {
 		m := clustered(t, workers)
-		var c Crowd
+		var c SharedPlanner
 		c.Begin(m)
 		aim := func(at *Moment, x *Course) float64 { return x.USD + float64(at.Miss*x.Late(at.SLO)) }
 		d := &following{plan: make([]int, len(m.Steps))}

@@ -278,7 +278,7 @@ func (s *shelf) make(at numbered) (*entry, error) {
 		err = s.fits(&app)
 	}
 	if err == nil {
-		err = s.config.crowd(m)
+		err = s.config.setCluster(m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("workflow %s: %w", app.Name, err)
@@ -328,10 +328,10 @@ func (c *EnvConfig) apply(p *Platform, number uint64) {
 	}
 }
 
-// crowd sees to what a configuration says of a cluster.
-func (c *EnvConfig) crowd(m *Model) error {
+// setCluster sees to what a configuration says of a cluster.
+func (c *EnvConfig) setCluster(m *Model) error {
 	asked := []bool{c.Contention == Seen, c.Workers[0] > 0, c.Base == OnCluster}
-	if k := slices.Index(asked, true); k >= 0 && !m.Crowded() {
+	if k := slices.Index(asked, true); k >= 0 && !m.SharesCluster() {
 		return bounds.Errorf([]string{"contention", "workers", "base"}[k], "is of a cluster, but the platform of %s has no "+
 			"workers: want platform: knative", m.App.Name)
 	}

@@ -20,14 +20,14 @@ const (
 
 // view makes what is seen of a game.
 type view struct {
-	outlook   Outlook
-	of        *Model // that the outlook is of
-	prospects []Prospect
-	request   seenRequest
-	step      seenStep
-	option    seenOption
-	crowded   *crowded // where contention is seen
-	other     crowdedOption
+	outlook    Outlook
+	of         *Model // that the outlook is of
+	prospects  []Prospect
+	request    seenRequest
+	step       seenStep
+	option     seenOption
+	contention *contention // where contention is seen
+	other      contentionOption
 }
 
 const (
@@ -177,8 +177,8 @@ func (s *shelf) space() envs.Graph {
 	n := s.most()
 	request, step, option := envs.Components(requestFeatures), envs.Components(stepFeatures), envs.Components(optionFeatures)
 	if s.config.Contention == Seen {
-		request = append(request, envs.Components(crowdedRequest)...)
-		step, option = append(step, envs.Components(crowdedSteps)...), append(option, envs.Components(crowdedOptions)...)
+		request = append(request, envs.Components(contentionRequest)...)
+		step, option = append(step, envs.Components(contentionSteps)...), append(option, envs.Components(contentionOptions)...)
 	}
 	return envs.Graph{
 		Nodes: []envs.NodeKind{
@@ -202,9 +202,9 @@ func (v *view) show(g *envs.GraphValue, game *Game) error {
 		return err
 	}
 	v.requestRow(game, x)
-	if v.crowded != nil {
-		v.crowded.look(game)
-		envs.WriteRow(crowdedRequest, v.crowded, x[len(requestFeatures):])
+	if v.contention != nil {
+		v.contention.look(game)
+		envs.WriteRow(contentionRequest, v.contention, x[len(requestFeatures):])
 	}
 	m := game.Model()
 	for s := range m.Steps {
@@ -213,8 +213,8 @@ func (v *view) show(g *envs.GraphValue, game *Game) error {
 			return err
 		}
 		v.stepRow(game, s, x)
-		if v.crowded != nil {
-			v.crowded.stepRow(s, x[len(stepFeatures):])
+		if v.contention != nil {
+			v.contention.stepRow(s, x[len(stepFeatures):])
 		}
 		if _, err := g.AddEdge(partEdge, n, 0); err != nil {
 			return err
@@ -252,10 +252,10 @@ func (v *view) showOptions(g *envs.GraphValue, game *Game) error {
 		x.o, x.prospect = &m.Options[s][i], &v.prospects[i]
 		x.sizes, x.warm = &a.sizes[s][i], game.walk.found(s, x.o.MB)
 		envs.WriteRow(optionFeatures, x, row)
-		if v.crowded != nil {
-			v.other = crowdedOption{crowded: v.crowded, at: at, course: &v.crowded.courses[i], unit: x.unit,
+		if v.contention != nil {
+			v.other = contentionOption{contention: v.contention, at: at, course: &v.contention.courses[i], unit: x.unit,
 				cores: float64(x.o.Instances * m.Platform.coresOf(x.o.MB)), mb: float64(x.o.Instances * x.o.MB)}
-			envs.WriteRow(crowdedOptions, &v.other, row[len(optionFeatures):])
+			envs.WriteRow(contentionOptions, &v.other, row[len(optionFeatures):])
 		}
 		if _, err := g.AddEdge(offerEdge, n, int32(s)); err != nil {
 			return err

@@ -13,14 +13,14 @@ const (
 	// Siblings leaves a step the options that fit into its share of the cores.
 	Siblings = "siblings"
 	// Scheduled predicts by a schedule of all steps when instances find room ([steps.Schedule]), and looks for the plan of
-	// the rest that is best by it ([steps.Crowd]).
+	// the rest that is best by it ([steps.SharedPlanner]).
 	Scheduled = "schedule"
 )
 
 // share is how many of a cluster's cores a step may take that is decided now: the steps that are ready share those that
 // nobody holds or waits for, and no step gets less than an even part for all that run side by side.
 func share(m *steps.Model, at *steps.Moment, step int) int {
-	if !m.Crowded() {
+	if !m.SharesCluster() {
 		return math.MaxInt
 	}
 	all, beside := m.Platform.AllCores(), 0

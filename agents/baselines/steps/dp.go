@@ -215,7 +215,7 @@ type Lookahead struct {
 	outlook steps.Outlook
 	model   *steps.Model
 	all     []steps.Prospect
-	crowd   steps.Crowd // with the cap schedule
+	shared  steps.SharedPlanner // with the cap schedule
 	aim     steps.Aim
 }
 
@@ -231,18 +231,18 @@ func NewLookahead(c LookaheadConfig) (*Lookahead, error) {
 func (l *Lookahead) Begin(m *steps.Model, _, _ float64) {
 	l.model = m
 	if l.outlook.Begin(m); l.scheduled() {
-		l.crowd.Begin(m)
+		l.shared.Begin(m)
 	}
 }
 
 // scheduled reports whether waits for room are predicted.
-func (l *Lookahead) scheduled() bool { return l.config.Cap == Scheduled && l.model.Crowded() }
+func (l *Lookahead) scheduled() bool { return l.config.Cap == Scheduled && l.model.SharesCluster() }
 
 // Decide implements [steps.Decider].
 func (l *Lookahead) Decide(at *steps.Moment, step int) int {
 	seen := *at
 	if l.scheduled() {
-		return l.crowd.Best(at, step, l.aim)
+		return l.shared.Best(at, step, l.aim)
 	}
 	seen.Miss = float64(at.Miss * l.config.Miss)
 	l.all = l.outlook.Look(l.all[:0], &seen, step)

@@ -47,8 +47,8 @@ type Replan struct {
 	*fronts
 	model  *steps.Model
 	slo    float64
-	chosen []int       // places in the menus
-	crowd  steps.Crowd // with the cap schedule
+	chosen []int               // places in the menus
+	shared steps.SharedPlanner // with the cap schedule
 	aim    steps.Aim
 }
 
@@ -102,7 +102,7 @@ func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
 func (r *Replan) Begin(m *steps.Model, slo, _ float64) {
 	r.model, r.slo = m, slo
 	if r.scheduled() {
-		r.crowd.Begin(m)
+		r.shared.Begin(m)
 		return
 	}
 	r.fronts = r.tables.of(m)
@@ -113,12 +113,12 @@ func (r *Replan) Begin(m *steps.Model, slo, _ float64) {
 }
 
 // scheduled reports whether waits for room are predicted.
-func (r *Replan) scheduled() bool { return r.config.Cap == Scheduled && r.model.Crowded() }
+func (r *Replan) scheduled() bool { return r.config.Cap == Scheduled && r.model.SharesCluster() }
 
 // Decide implements [steps.Decider].
 func (r *Replan) Decide(at *steps.Moment, step int) int {
 	if r.scheduled() {
-		return r.crowd.Best(at, step, r.aim)
+		return r.shared.Best(at, step, r.aim)
 	}
 	l := r.menus[step]
 	left := r.slo - at.Now

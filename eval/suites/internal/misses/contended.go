@@ -27,17 +27,17 @@ func Contended() suite.Suite {
 		Doc:   "steps that share a small cluster: planners with and without a cap and learned policies at equal misses",
 		Paper: "none; the comparison is this project's", Seeds: 20, QuickSeeds: 2,
 		Run: func(ctx context.Context, o suite.Options, r *suite.Report) error {
-			s := crowdedSize{factors: []float64{1.2, 1.35, 1.5, 2}, each: []int{4, 1, 2, 1}, requests: 5, trainings: 5}
+			s := contendedSize{factors: []float64{1.2, 1.35, 1.5, 2}, each: []int{4, 1, 2, 1}, requests: 5, trainings: 5}
 			if o.Quick {
-				s = crowdedSize{factors: s.factors[1:2], each: []int{1, 1, 1, 1}, requests: 2}
+				s = contendedSize{factors: s.factors[1:2], each: []int{1, 1, 1, 1}, requests: 2}
 			}
-			return playCrowded(ctx, &o, r, s)
+			return playContended(ctx, &o, r, s)
 		},
 	}
 }
 
-// crowdedSize says how much is played.
-type crowdedSize struct {
+// contendedSize says how much is played.
+type contendedSize struct {
 	factors   []float64
 	each      []int // workflows of a seed, by world; worlds beyond are left out
 	requests  int   // of a workflow and seed
@@ -47,11 +47,11 @@ type crowdedSize struct {
 // capped is the method that the others are compared with: the planner that sees most.
 const capped = "steps-lookahead cap=schedule"
 
-// crowdedPrices of a miss are the settings of the methods that see the whole cluster.
-var crowdedPrices = []float64{1, 3, 10, 30, 100}
+// contendedPrices of a miss are the settings of the methods that see the whole cluster.
+var contendedPrices = []float64{1, 3, 10, 30, 100}
 
-// crowdedWorlds are the workflows: generated ones and TPC-H's on 1 to 4 workers, StepConf's on its six.
-func crowdedWorlds(data string) []world {
+// contendedWorlds are the workflows: generated ones and TPC-H's on 1 to 4 workers, StepConf's on its six.
+func contendedWorlds(data string) []world {
 	wide := generated("wide graphs", steps.WideShape, 4, 16)
 	wide.env.Platform, wide.env.Workers, wide.env.Base = steps.Knative, []int{1, 4}, steps.OnCluster
 	stream, dag, tpch := wide, preset("dag"), wide
@@ -60,8 +60,8 @@ func crowdedWorlds(data string) []world {
 	return []world{wide, dag, tpch, stream}
 }
 
-// crowdedPlanners are the planners with and without their caps.
-func crowdedPlanners() (all []atmiss.Method) {
+// contendedPlanners are the planners with and without their caps.
+func contendedPlanners() (all []atmiss.Method) {
 	quantiles, prices := []float64{0.9, 0.95, 0.98}, []float64{1, 10}
 	add := func(name, limit, setting string, values []float64, config func(float64) any) {
 		all = append(all, atmiss.Baseline(name+" cap="+limit, name, setting, values, config))
@@ -80,15 +80,15 @@ func crowdedPlanners() (all []atmiss.Method) {
 			return &c
 		})
 		if limit == rules.Scheduled {
-			prices = crowdedPrices
+			prices = contendedPrices
 		}
 		add("steps-lookahead", limit, "miss", prices, func(x float64) any { return &rules.LookaheadConfig{Miss: x, Cap: limit} })
 	}
 	return all
 }
 
-// trainedCrowd trains the policies, or takes them up.
-func trainedCrowd(ctx context.Context, o *suite.Options, trainings int) ([]*eval.Trained, error) {
+// trainContended trains the policies, or takes them up.
+func trainContended(ctx context.Context, o *suite.Options, trainings int) ([]*eval.Trained, error) {
 	var plan []suite.Training
 	for seed := range trainings {
 		x, err := configs.Load("steps/contended.yaml", []string{fmt.Sprintf("seed=%d", seed+1)}, catalog.Default())
@@ -113,8 +113,8 @@ func trainedCrowd(ctx context.Context, o *suite.Options, trainings int) ([]*eval
 	return out, nil
 }
 
-// learnedCrowd is the policies as a method: the price of a miss that they are shown is what trades cost against misses.
-func learnedCrowd(trained []*eval.Trained, c steps.EnvConfig) atmiss.Method {
+// learnedContended is the policies as a method: the price of a miss that they are shown is what trades cost against misses.
+func learnedContended(trained []*eval.Trained, c steps.EnvConfig) atmiss.Method {
 	newEnv := func(miss float64) func() (envs.Env, error) {
 		return func() (envs.Env, error) {
 			w := c
@@ -122,7 +122,7 @@ func learnedCrowd(trained []*eval.Trained, c steps.EnvConfig) atmiss.Method {
 			return steps.New(w, steps.Given{})
 		}
 	}
-	return atmiss.Method{Name: "learned", Setting: "miss", Values: crowdedPrices,
+	return atmiss.Method{Name: "learned", Setting: "miss", Values: contendedPrices,
 		Make: func(miss float64) (eval.Contestant, error) {
 			out := eval.Contestant{Name: "learned", Kind: catalog.Learned, NewEnv: newEnv(miss)}
 			for _, t := range trained {
@@ -137,12 +137,12 @@ func (w *world) figure() string {
 	return "contended-" + strings.ToLower(strings.ReplaceAll(w.name, " ", "-"))
 }
 
-func playCrowded(ctx context.Context, o *suite.Options, r *suite.Report, s crowdedSize) error {
-	trained, err := trainedCrowd(ctx, o, s.trainings)
+func playContended(ctx context.Context, o *suite.Options, r *suite.Report, s contendedSize) error {
+	trained, err := trainContended(ctx, o, s.trainings)
 	if err != nil {
 		return err
 	}
-	worlds := crowdedWorlds(o.Data)
+	worlds := contendedWorlds(o.Data)
 	for k, each := range s.each {
 		w := worlds[k]
 		f := report.NewFigure(w.figure(),
@@ -152,30 +152,19 @@ func playCrowded(ctx context.Context, o *suite.Options, r *suite.Report, s crowd
 				Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch},
 			"SLO [of the base]", "method", "setting", "value", "missed [1]", "cost [1]")
 		for _, factor := range s.factors {
-			c := w.env
-			c.SLO, c.Miss = []float64{factor, factor}, []float64{1, 1}
+			c := w.limited(factor)
 			if _, err := steps.New(c, steps.Given{}); err != nil {
 				r.Note("%s: left out: %s", w.name, err)
 				break
 			}
-			methods := crowdedPlanners()
+			methods := contendedPlanners()
 			if len(trained) > 0 {
-				methods = append(methods, learnedCrowd(trained, c))
+				methods = append(methods, learnedContended(trained, c))
 			}
 			played := size{each: each, requests: max(s.requests/c.Requests, 1)}
-			seeds, groups := played.requestsOf(o, w)
-			curves, err := atmiss.Play(ctx, atmiss.Request{
-				NewEnv: func() (envs.Env, error) { return steps.New(c, steps.Given{}) }, Methods: methods, Seeds: seeds,
-				Cost: "excess", Plus: 1, Run: func(ctx context.Context, q eval.Request) (*eval.Played, error) {
-					return o.Play(ctx, fmt.Sprintf("%s at %g", w.name, factor), q)
-				},
-			})
+			res, err := played.atEqualMisses(ctx, o, w, factor, methods, capped, []float64{0.05, 0.1})
 			if err != nil {
 				return fmt.Errorf("%s at %g: %w", w.name, factor, err)
-			}
-			res, err := atmiss.Compare(curves, capped, atmiss.Options{Groups: groups, Levels: []float64{0.05, 0.1}})
-			if err != nil {
-				return err
 			}
 			rows(r, w.name, factor, res)
 			panel(f, factor, methods, res)

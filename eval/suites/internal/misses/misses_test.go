@@ -61,7 +61,7 @@ func TestLearned(t *testing.T) {
 func TestContended(t *testing.T) {
 	s := Contended()
 	s.Run = func(ctx context.Context, o suite.Options, r *suite.Report) error {
-		return playCrowded(ctx, &o, r, crowdedSize{factors: []float64{1.2}, each: []int{1}, requests: 2})
+		return playContended(ctx, &o, r, contendedSize{factors: []float64{1.2}, each: []int{1}, requests: 2})
 	}
 	res := suitetest.Same(t, s, 2, 1, 2)
 	if len(res.Figures) != 1 {
@@ -72,7 +72,7 @@ func TestContended(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(row.Quantity, "cost of "), " at ")
 		read[name] = true
 	}
-	for _, m := range crowdedPlanners() {
+	for _, m := range contendedPlanners() {
 		if !read[m.Name] {
 			t.Errorf("%s is not read: %v", m.Name, read)
 		}
@@ -81,7 +81,7 @@ func TestContended(t *testing.T) {
 
 // The figures' names are names of files: no other letters are.
 func TestContendedFigures(t *testing.T) {
-	for _, w := range crowdedWorlds("") {
+	for _, w := range contendedWorlds("") {
 		if name := w.figure(); strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			t.Errorf("the figure of %s is %q", w.name, name)
 		}

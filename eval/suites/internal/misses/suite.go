@@ -105,26 +105,37 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 
 // compare plays all methods in a world under one limit.
 func compare(ctx context.Context, o *suite.Options, s size, w world, factor float64) (*atmiss.Result, []string, error) {
-	c := w.env
-	c.SLO, c.Miss = []float64{factor, factor}, []float64{1, 1}
 	methods := planners(w.chain)
-	trained, notes, err := learned(c)
+	trained, notes, err := learned(w.limited(factor))
 	if err != nil {
 		return nil, nil, err
 	}
 	methods = append(methods, trained...)
+	res, err := s.atEqualMisses(ctx, o, w, factor, methods, reference, nil)
+	return res, notes, err
+}
+
+// limited is a world's environment under a limit. The price of a miss is 1, which methods multiply.
+func (w *world) limited(factor float64) steps.EnvConfig {
+	c := w.env
+	c.SLO, c.Miss = []float64{factor, factor}, []float64{1, 1}
+	return c
+}
+
+// atEqualMisses plays methods in a world under a limit, and compares their costs with one's at levels of late requests.
+func (s *size) atEqualMisses(ctx context.Context, o *suite.Options, w world, factor float64, methods []atmiss.Method, with string,
+	levels []float64) (*atmiss.Result, error) {
 	seeds, groups := s.requestsOf(o, w)
 	curves, err := atmiss.Play(ctx, atmiss.Request{
-		NewEnv: func() (envs.Env, error) { return steps.New(c, steps.Given{}) }, Methods: methods, Seeds: seeds,
+		NewEnv: func() (envs.Env, error) { return steps.New(w.limited(factor), steps.Given{}) }, Methods: methods, Seeds: seeds,
 		Cost: "excess", Plus: 1, Run: func(ctx context.Context, q eval.Request) (*eval.Played, error) {
 			return o.Play(ctx, fmt.Sprintf("%s at %g", w.name, factor), q)
 		},
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	res, err := atmiss.Compare(curves, reference, atmiss.Options{Groups: groups})
-	return res, notes, err
+	return atmiss.Compare(curves, with, atmiss.Options{Groups: groups, Levels: levels})
 }
 
 // requestsOf are the environment's seeds of a world's requests, and the group of each: its workflow where there are several.

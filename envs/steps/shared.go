@@ -9,11 +9,11 @@ import (
 	"github.com/stoker-rl/stoker/internal/reuse"
 )
 
-// Crowd looks for the plan of the rest of a request that suits an aim best, by schedules of all its steps on a cluster. It
+// SharedPlanner looks for the plan of the rest of a request that suits an aim best, by schedules of all its steps on a cluster. It
 // begins with the best of a few plans that were made beforehand, and changes a step's option at a time for as long as
-// that helps. A Crowd belongs to one goroutine and does not allocate after the first use.
-type Crowd struct {
-	*crowd
+// that helps. A SharedPlanner belongs to one goroutine and does not allocate after the first use.
+type SharedPlanner struct {
+	*sharedPlans
 	m        *Model
 	schedule Schedule
 	course   Course
@@ -21,8 +21,8 @@ type Crowd struct {
 	picks    []int
 }
 
-// crowd is what is known of a workflow on a cluster beforehand.
-type crowd struct {
+// sharedPlans is what is known of a workflow on a cluster beforehand.
+type sharedPlans struct {
 	once sync.Once
 	// Per step the options of the fronts within parts of the cluster, mean times ascending. places are those of the
 	// options of the model.
@@ -44,7 +44,7 @@ var (
 	trade = []float64{0, 0.1, 0.25, 0.5, 1, 2, 4, 8, 1e6}
 )
 
-func (c *crowd) make(m *Model) {
+func (c *sharedPlans) make(m *Model) {
 	all := m.Platform.AllCores()
 	for s := range m.Steps {
 		var menu []offered
@@ -87,15 +87,15 @@ func (c *crowd) make(m *Model) {
 }
 
 // Begin takes a workflow on a cluster.
-func (c *Crowd) Begin(m *Model) {
-	m.crowd.once.Do(func() { m.crowd.make(m) })
-	c.crowd, c.m = &m.crowd, m
+func (c *SharedPlanner) Begin(m *Model) {
+	m.shared.once.Do(func() { m.shared.make(m) })
+	c.sharedPlans, c.m = &m.shared, m
 	c.schedule.Begin(m)
 }
 
 // fastestShared is the least P90 in seconds of a request on the cluster by the plans to begin with.
 func (m *Model) fastestShared() float64 {
-	var c Crowd
+	var c SharedPlanner
 	c.Begin(m)
 	n := len(m.Steps)
 	at := Moment{SLO: math.Inf(1), State: make([]State, n), Choice: make([]int, n), Begun: make([]float64, n)}
@@ -111,7 +111,7 @@ func (m *Model) fastestShared() float64 {
 type Aim func(at *Moment, c *Course) float64
 
 // start sets the loads of what is decided, and of the best plan to begin with for the rest. It returns how good that is.
-func (c *Crowd) start(at *Moment, aim Aim) float64 {
+func (c *SharedPlanner) start(at *Moment, aim Aim) float64 {
 	c.loads, c.picks = reuse.Slice(c.loads, len(c.menus)), reuse.Slice(c.picks, len(c.menus))
 	for s, i := range at.Choice {
 		switch {
@@ -134,7 +134,7 @@ func (c *Crowd) start(at *Moment, aim Aim) float64 {
 	return least
 }
 
-func (c *Crowd) set(at *Moment, plan []int) {
+func (c *SharedPlanner) set(at *Moment, plan []int) {
 	for s, i := range plan {
 		if at.Choice[s] < 0 {
 			c.loads[s] = c.menus[s][i].Load
@@ -142,7 +142,7 @@ func (c *Crowd) set(at *Moment, plan []int) {
 	}
 }
 
-func (c *Crowd) value(at *Moment, aim Aim) float64 {
+func (c *SharedPlanner) value(at *Moment, aim Aim) float64 {
 	c.course = c.schedule.Follow(at, c.loads)
 	return aim(at, &c.course)
 }
@@ -151,14 +151,14 @@ func (c *Crowd) value(at *Moment, aim Aim) float64 {
 const searches = 3
 
 // Best returns the option of a step by the plan that suits an aim best.
-func (c *Crowd) Best(at *Moment, step int, aim Aim) int {
+func (c *SharedPlanner) Best(at *Moment, step int, aim Aim) int {
 	c.search(at, step, aim, searches)
 	return c.menus[step][c.picks[step]].option
 }
 
 // Courses appends what the options on a ready step's front are predicted to come to, with a plan for the rest that was
 // searched for once.
-func (c *Crowd) Courses(dst []Course, at *Moment, step int) []Course {
+func (c *SharedPlanner) Courses(dst []Course, at *Moment, step int) []Course {
 	c.search(at, step, expectedPrice, 1)
 	for _, k := range c.places[step] {
 		c.loads[step] = c.menus[step][k].Load
@@ -171,7 +171,7 @@ func (c *Crowd) Courses(dst []Course, at *Moment, step int) []Course {
 func expectedPrice(at *Moment, c *Course) float64 { return c.USD + float64(at.Miss*c.Late(at.SLO)) }
 
 // search looks for a plan, and leaves its loads.
-func (c *Crowd) search(at *Moment, step int, aim Aim, rounds int) {
+func (c *SharedPlanner) search(at *Moment, step int, aim Aim, rounds int) {
 	least := c.start(at, aim)
 	for range rounds {
 		from := least
@@ -198,7 +198,7 @@ func (c *Crowd) search(at *Moment, step int, aim Aim, rounds int) {
 }
 
 // try takes an option of a step if that is better than the least so far, and returns the least.
-func (c *Crowd) try(at *Moment, aim Aim, s, i int, least float64) float64 {
+func (c *SharedPlanner) try(at *Moment, aim Aim, s, i int, least float64) float64 {
 	if i < 0 || i >= len(c.menus[s]) || i == c.picks[s] {
 		return least
 	}
