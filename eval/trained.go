@@ -1,0 +1,130 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// Trained is a policy that was trained, with the experiment that it comes from.
+type Trained struct {
+	Checkpoint *checkpoints.Checkpoint
+	Experiment *configs.Experiment
+	File       *agents.PolicyFile
+	// Source is zoo:NAME of a policy of the zoo.
+	Source string
+	// Threads is how many the policy acts with; 0 is the engine's default.
+	Threads int
+}
+
+// OpenTrained reads the policy of a run (its best checkpoint), a checkpoint or the zoo (zoo:NAME), whose configuration
+// names rows of a catalog. Settings such as eval.split=train are put over its configuration and over its eval.set.
+func OpenTrained(names *catalog.Catalog, path string, sets []string) (*Trained, error) {
+	ck, err := train.OpenCheckpoint(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trained{Checkpoint: ck}
+	read := func(sets []string) (*configs.Experiment, error) { return train.ReadExperiment(ck, sets, names) }
+	if t.Experiment, err = inEvaluation(read, sets); err != nil {
+		return nil, err
+	}
+	t.File, err = train.ReadPolicy(ck)
+	return t, err
+}
+
+// inEvaluation reads an experiment with its eval.set, and with the caller's settings over that. Generated applications of
+// its test part are others than those of training.
+func inEvaluation(read func(sets []string) (*configs.Experiment, error), sets []string) (*configs.Experiment, error) {
+	x, err := read(sets)
+	if err == nil && len(x.Eval.Set) > 0 {
+		x, err = read(append(slices.Clone(x.Eval.Set), sets...))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := x.Env.Config.(interface{ Unseen() any }); ok && x.Eval.Split == "test" {
+		x.Env.Config = c.Unseen()
+	}
+	return x, nil
+}
+
+// ShippedLike opens the policies of the zoo whose names begin so.
+func ShippedLike(prefix string) (out []*Trained, err error) {
+	for _, name := range zoo.Names() {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		t, err := Shipped(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none. It acts with one
+// thread: a suite's workers play side by side.
+func Shipped(name string) (*Trained, error) {
+	if !slices.Contains(zoo.Names(), name) {
+		return nil, nil //nolint:nilnil // a suite says that the policy is missing and plays on
+	}
+	t, err := OpenTrained(catalog.Default(), zoo.Prefix+name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s%s: %w", zoo.Prefix, name, err)
+	}
+	t.Source, t.Threads = zoo.Prefix+name, 1
+	return t, nil
+}
+
+// Steps is how many steps the policy was trained for.
+func (t *Trained) Steps() int64 { return t.Checkpoint.Header().Counters["steps"] }
+
+// Policy makes the policy for an environment's spec, acting on the CPU.
+func (t *Trained) Policy(spec *envs.Spec) (envs.Policy, error) {
+	a, err := catalog.Of(t.Experiment).Learner(t.File.Agent)
+	if err != nil {
+		return nil, err
+	}
+	cpu, err := engines.Open(engines.Native, engines.Options{Device: "cpu", Threads: t.Threads})
+	if err != nil {
+		return nil, err
+	}
+	return a.Open(t.File, spec, cpu)
+}
+
+// Version is the policy as a version of a contestant; source says where it was read from.
+func (t *Trained) Version(source string) Version {
+	return Version{TrainingSeed: t.Experiment.Seed, Source: source, New: func(env envs.Env) (rollout.Actor, error) {
+		p, err := t.Policy(env.Spec())
+		return rollout.Actor{Policy: p}, err
+	}}
+}
+
+// Contestant is a policy of the zoo in environments of its own.
+func (t *Trained) Contestant(newEnv func() (envs.Env, error)) Contestant {
+	return Contestant{Name: t.Source, Kind: catalog.Learned, Versions: []Version{t.Version(t.Source)}, NewEnv: newEnv}
+}
+
+// Misfit says why the policy can't act in an environment, empty where it can.
+func (t *Trained) Misfit(newEnv func() (envs.Env, error)) string {
+	env, err := newEnv()
+	if err == nil {
+		_, err = t.Policy(env.Spec())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
