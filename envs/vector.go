@@ -2,8 +2,8 @@ package envs
 
 import (
 	"fmt"
-	"sync"
 
+	"github.com/stoker-rl/stoker/envs/internal/workers"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -59,7 +59,7 @@ type Vector struct {
 	ended    []bool
 	pool     []Episode // one per copy, so that Finished does not allocate
 	errs     []error
-	workers  *workers
+	workers  *workers.Group
 }
 
 // NewVector makes opts.Copies environments with build.
@@ -107,7 +107,7 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 		v.pool[i].Info = make([]float64, len(v.spec.Info))
 	}
 	if opts.Workers > 1 {
-		v.workers = startWorkers(min(opts.Workers, n), n, v.stepOne)
+		v.workers = workers.Start(min(opts.Workers, n), n, v.stepOne)
 	}
 	return v, nil
 }
@@ -124,7 +124,7 @@ func (v *Vector) Env(i int) Env { return v.envs[i] }
 // Close stops the workers.
 func (v *Vector) Close() {
 	if v.workers != nil {
-		v.workers.stop()
+		v.workers.Stop()
 		v.workers = nil
 	}
 }
@@ -163,7 +163,7 @@ func EpisodeSeed(seed uint64, copy int, n uint64) uint64 {
 func (v *Vector) Step() error {
 	v.Before, v.Obs = v.Obs, v.Before
 	if v.workers != nil {
-		v.workers.run()
+		v.workers.Run()
 	} else {
 		for i := range v.envs {
 			v.stepOne(i)
@@ -249,41 +249,4 @@ func (v *Vector) clearOutcome(i int) {
 		clear(r)
 	}
 	clear(v.outcomes[i].Info)
-}
-
-// workers are goroutines that each own a fixed range of copies.
-type workers struct {
-	start []chan struct{}
-	done  sync.WaitGroup
-}
-
-func startWorkers(n, copies int, step func(int)) *workers {
-	w := &workers{start: make([]chan struct{}, n)}
-	for k := range n {
-		w.start[k] = make(chan struct{}, 1)
-		lo, hi := k*copies/n, (k+1)*copies/n
-		go func() {
-			for range w.start[k] {
-				for i := lo; i < hi; i++ {
-					step(i)
-				}
-				w.done.Done()
-			}
-		}()
-	}
-	return w
-}
-
-func (w *workers) run() {
-	w.done.Add(len(w.start))
-	for _, c := range w.start {
-		c <- struct{}{}
-	}
-	w.done.Wait()
-}
-
-func (w *workers) stop() {
-	for _, c := range w.start {
-		close(c)
-	}
 }

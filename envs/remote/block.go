@@ -13,7 +13,7 @@ type block struct {
 }
 
 // sizes of the types of arrays.
-var sizes = map[string]int{"float32": 4, "float64": 8, "int8": 1, "int32": 4, "int64": 8, "bool": 1}
+var sizes = map[string]int{"float32": 4, "float64": 8, "int32": 4, "int64": 8, "bool": 1}
 
 // add adds an array, at a multiple of 8 bytes. Empty ones are there too: their shapes say so.
 func (b *block) add(name, dtype string, shape ...int) {
@@ -34,7 +34,6 @@ func newBlock(s *envs.Spec, n int) *block {
 		b.add(k.Name+"/observation", "float32", n, k.Agents, k.Observation.Width())
 		b.add(k.Name+"/active", "bool", n, k.Agents)
 		b.add(k.Name+"/mask", "bool", n, k.Agents, k.Action.MaskWidth())
-		b.add(k.Name+"/legal", "int8", n, k.Agents, k.Legal)
 		if g, ok := k.Observation.(envs.Graph); ok {
 			for _, x := range g.Nodes {
 				b.add(k.Name+"/nodes/"+x.Name, "float32", n, k.Agents, x.Capacity, x.Width)
@@ -84,11 +83,10 @@ func (w *writer) skip() {
 // graphs appends the arrays of the graphs of a kind. What is beyond a count is zero.
 func (w *writer) graphs(g envs.Graph, all []*envs.GraphValue) {
 	counts := func(of func(*envs.GraphValue) int) {
-		n := make([]int32, len(all))
-		for i, x := range all {
-			n[i] = int32(of(x))
+		w.skip()
+		for _, x := range all {
+			w.dst = binary.NativeEndian.AppendUint32(w.dst, uint32(of(x)))
 		}
-		w.put(n)
 	}
 	for t, x := range g.Nodes {
 		w.skip()

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/internal/workers"
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
@@ -37,8 +37,8 @@ type copies struct {
 	terminated, truncated []bool
 	elapsed               []int64
 	info                  []float64
-	start                 []chan struct{} // of the workers
-	done                  sync.WaitGroup
+	workers               *workers.Group
+	legalNow              []bool // scratch: the choices of a component
 }
 
 func newCopies(build func() (envs.Env, error), o Options) (*copies, error) {
@@ -61,32 +61,22 @@ func newCopies(build func() (envs.Env, error), o Options) (*copies, error) {
 	c.info, c.rewards = make([]float64, n*len(c.spec.Info)), make([][]float32, len(c.spec.Kinds))
 	for k := range c.spec.Kinds {
 		c.choices = append(c.choices, envs.Choices(c.spec.Kinds[k].Action))
+		c.legalNow = slices.Grow(c.legalNow, slices.Max(c.choices[k]))
 		c.rewards[k] = make([]float32, n*c.spec.Kinds[k].Agents)
 	}
 	for i := range n {
 		c.outcomes[i] = envs.NewOutcome(c.spec)
 	}
-	if w := min(max(o.Workers, 1), n); w > 1 {
-		c.start = make([]chan struct{}, w)
-		for k := range w {
-			c.start[k] = make(chan struct{}, 1)
-			go func() {
-				for range c.start[k] {
-					for i := k * n / w; i < (k+1)*n/w; i++ {
-						c.one(i)
-					}
-					c.done.Done()
-				}
-			}()
-		}
+	if w := min(o.Workers, n); w > 1 {
+		c.workers = workers.Start(w, n, c.one)
 	}
 	return c, nil
 }
 
 // close ends the workers.
 func (c *copies) close() {
-	for _, s := range c.start {
-		close(s)
+	if c.workers != nil {
+		c.workers.Stop()
 	}
 }
 
@@ -176,17 +166,13 @@ func (c *copies) step(dst, body []byte) ([]byte, error) {
 
 // run carries out the commands of all copies.
 func (c *copies) run() {
-	if c.start == nil {
-		for i := range c.envs {
-			c.one(i)
-		}
+	if c.workers != nil {
+		c.workers.Run()
 		return
 	}
-	c.done.Add(len(c.start))
-	for _, s := range c.start {
-		s <- struct{}{}
+	for i := range c.envs {
+		c.one(i)
 	}
-	c.done.Wait()
 }
 
 // check reports what is wrong with a copy's command. Choices that the masks forbid are replaced, or reported.
@@ -247,7 +233,7 @@ func (c *copies) legal(i, k, j int) error {
 		}
 		var mask []bool
 		if kind.MaskAfter != nil {
-			mask = make([]bool, n)
+			mask = c.legalNow[:n]
 			if err := kind.MaskAfter(o, j, row[:m], mask); err != nil {
 				return err
 			}
@@ -317,7 +303,6 @@ func (c *copies) tell(dst []byte) []byte {
 		w.put(o.Values)
 		w.put(o.Active)
 		w.put(o.Mask)
-		w.put(o.Legal)
 		if g, ok := c.spec.Kinds[k].Observation.(envs.Graph); ok {
 			w.graphs(g, o.Graphs)
 		}
