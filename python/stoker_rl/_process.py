@@ -17,9 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from ._spaces import width
+
 PROTOCOL = "environments/1"
 HELLO, OPEN, STEP, SAVE, LOAD, MASK, ANSWER, FAILED = range(8)
 ADVANCE, BEGIN, LEAVE = range(3)
+INSIDE = Path(__file__).parent / "bin" / ("stoker.exe" if os.name == "nt" else "stoker")  # where pip has built it
 _HEADER = struct.Struct("=II")
 _MOST_LOOKS, _LEAST_LOOKS = 512, 8
 
@@ -34,8 +37,7 @@ class StepServerDied(StokerError):
 
 def program(stoker: str | None = None) -> str:
     """The stoker to run: the one named, that of the variable STOKER, the one in this package, or that of the PATH."""
-    inside = Path(__file__).parent / "bin" / ("stoker.exe" if os.name == "nt" else "stoker")
-    found = stoker or os.environ.get("STOKER") or (str(inside) if inside.exists() else shutil.which("stoker"))
+    found = stoker or os.environ.get("STOKER") or (str(INSIDE) if INSIDE.exists() else shutil.which("stoker"))
     if not found:
         raise StokerError("there is no stoker: build it with `make build` and name it with stoker= or the variable STOKER")
     return found
@@ -90,7 +92,7 @@ class Process:
         copies = request.get("copies", 1)
         kinds = self.spec["kinds"]
         shapes = [self.arrays[f"{k['name']}/reward"].shape for k in kinds]  # copies × agents
-        wide = [components(k["action"]) for k in kinds]
+        wide = [width(k["action"]) for k in kinds]
         size = 9 * copies + sum(4 * int(np.prod(s)) * w for s, w in zip(shapes, wide))
         self._request = bytearray(8 + size)
         _HEADER.pack_into(self._request, 0, STEP, size)
@@ -242,19 +244,11 @@ class Process:
 
 def main() -> None:
     """The console script stoker: the program of this package."""
-    inside = Path(__file__).parent / "bin" / ("stoker.exe" if os.name == "nt" else "stoker")
-    if not inside.exists():
+    if not INSIDE.exists():
         raise SystemExit("this stoker-rl has no stoker of its own: it was installed without Go; build one with `make build`")
     if os.name == "nt":
-        raise SystemExit(subprocess.run([str(inside), *sys.argv[1:]]).returncode)
-    os.execv(inside, [str(inside), *sys.argv[1:]])
-
-
-def components(space: dict[str, Any]) -> int:
-    """The numbers of an action."""
-    from ._spaces import width
-
-    return width(space)
+        raise SystemExit(subprocess.run([str(INSIDE), *sys.argv[1:]]).returncode)
+    os.execv(INSIDE, [str(INSIDE), *sys.argv[1:]])
 
 
 def _end(child: subprocess.Popen[bytes], log: Any, owner: int) -> None:

@@ -44,7 +44,6 @@ class Kind:
         prefix = self.name + "/"
         self.seen = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
         self.reward, self.active, self.mask = (self.seen.pop(k) for k in ("reward", "active", "mask"))
-        self.seen.pop("legal")
         if self.graph:
             self.seen.pop("observation")
         action = spec["action"]
@@ -97,6 +96,10 @@ class _Opened:
             self.process.close()
             raise StokerError(f"the configuration is of {self.process.spec['id']}, and not of {id}")
         self.quantities: list[str] = [q["name"] for q in self.process.spec.get("info", [])]
+        self.spec: dict[str, Any] = self.process.spec
+        self.single = len(self.kinds) == 1 and self.kinds[0].agents == 1
+        self.observation_space = self._space(lambda k, rows: k.observation_space(rows))
+        self.action_space = self._space(lambda k, rows: k.action_space(rows))
 
     def _open(self) -> None:
         self.process = Process(self._request, self._stoker)
@@ -118,9 +121,10 @@ class _Opened:
             return of(self.kinds[0])
         return {k.name: of(k) for k in self.kinds}
 
-    def space(self, of: Any) -> spaces.Space[Any]:
-        """One kind's space, or a Dict."""
-        return of(self.kinds[0]) if len(self.kinds) == 1 else spaces.Dict({k.name: of(k) for k in self.kinds})
+    def _space(self, of: Any) -> spaces.Space[Any]:
+        """One kind's space, or a Dict; several agents are rows."""
+        parts = {k.name: of(k, () if self.single else (k.agents,)) for k in self.kinds}
+        return parts[self.kinds[0].name] if len(parts) == 1 else spaces.Dict(parts)
 
     def write(self, action: Any, copies: Any) -> None:
         """Put actions where the next step reads them."""
@@ -154,15 +158,9 @@ class StokerEnv(gym.Env[Any, Any]):
         self.render_mode = None
         self._with = (id, config, tuple(overrides), split, 1, illegal, stoker)
         self._o = o = _Opened(*self._with)
-        self._single = len(o.kinds) == 1 and o.kinds[0].agents == 1
+        self._single = o.single
         self._at: Any = (0, 0, ...) if self._single else (0, ...)
-
-        def rows(k: Kind) -> tuple[int, ...]:
-            return () if self._single else (k.agents,)
-
-        self.observation_space = o.space(lambda k: k.observation_space(rows(k)))
-        self.action_space = o.space(lambda k: k.action_space(rows(k)))
-        self.stoker_spec: dict[str, Any] = o.process.spec
+        self.observation_space, self.action_space, self.stoker_spec = o.observation_space, o.action_space, o.spec
         self._small: _Small | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -282,17 +280,11 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
         self._o = o = _Opened(id, config, overrides, split, num_envs, illegal, stoker, workers)
         self._mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
-        self._single = len(o.kinds) == 1 and o.kinds[0].agents == 1
+        self._single = o.single
         self._at: Any = (slice(None), 0, ...) if self._single else ...
-
-        def rows(k: Kind) -> tuple[int, ...]:
-            return () if self._single else (k.agents,)
-
-        self.single_observation_space = o.space(lambda k: k.observation_space(rows(k)))
-        self.single_action_space = o.space(lambda k: k.action_space(rows(k)))
+        self.single_observation_space, self.single_action_space, self.stoker_spec = o.observation_space, o.action_space, o.spec
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self.stoker_spec: dict[str, Any] = o.process.spec
         self._ended = np.zeros(num_envs, bool)
 
     def reset(self, *, seed: int | list[int | None] | None = None,

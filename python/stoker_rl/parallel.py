@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from ._process import ADVANCE
 from .env import Array, Config, Kind, StokerEnv, StokerVectorEnv
 
 try:
@@ -60,7 +61,7 @@ class StokerParallelEnv(_ParallelEnv):  # type: ignore[misc,unused-ignore]
         for name in self.agents:
             k, i = self._of[name]
             p.actions[k.number][0, i] = np.asarray(actions[name], np.float32)
-        p.commands[0] = 0
+        p.commands[0] = ADVANCE
         p.step()
         self.env._o.substituted()
         told = [*self.agents]
