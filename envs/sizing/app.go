@@ -119,7 +119,11 @@ func newApp(c *Config) (*app, error) {
 	}
 	a.rng.Padded = c.Features == Described
 	if c.Workflow == Generated {
-		a.generated, a.latency = true, a.generous(&c.Platform)
+		slack := generousFactor
+		if len(c.Slack) == 1 {
+			slack = c.Slack[0]
+		}
+		a.generated, a.latency = true, a.generous(&c.Platform, slack)
 	}
 	return a, nil
 }

@@ -25,6 +25,10 @@ type Config struct {
 	// generated.functions for all. It is not read where workflows is [], so that a policy which learned on several is
 	// evaluated in one by workflows and workflow alone.
 	Sizes []int `yaml:"generated_sizes,omitempty" json:"generated_sizes,omitempty" range:"[3,1000]"`
+	// Slack is how many times the response of a request that is alone the latency threshold of generated workflows is: one
+	// number for all, or one for each generated workflow among Workflows, in their order (not read where workflows is []).
+	// [] is 2.6.
+	Slack []float64 `yaml:"generated_slack,omitempty" json:"generated_slack,omitempty" range:"[1,1000]"`
 	// Graph is the workflow if Workflow is own. Each of its functions needs a law: one of FaaSConf's, by its name, or one
 	// in Laws. QoS must then be given, too.
 	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`

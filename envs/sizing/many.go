@@ -49,7 +49,8 @@ func openAny(id string, c Config, w workload.Config) (envs.Env, error) {
 }
 
 // each returns the configurations of the workflows that c lists side by side; c alone where it lists none. The first
-// generated workflow has the seed given, each further one the next; Sizes has their numbers of functions.
+// generated workflow has the seed given, each further one the next; Sizes has their numbers of functions, Slack their
+// thresholds.
 func (c Config) each() []Config {
 	if len(c.Workflows) == 0 {
 		return []Config{c}
@@ -64,6 +65,9 @@ func (c Config) each() []Config {
 			out[i].Generated.Seed += uint64(generated)
 			if generated < len(c.Sizes) {
 				out[i].Generated.Functions = c.Sizes[generated]
+			}
+			if len(c.Slack) > 1 {
+				out[i].Slack = c.Slack[generated : generated+1]
 			}
 			generated++
 		}
@@ -95,6 +99,10 @@ func (c *Config) validateMany() error {
 	if n := len(c.Sizes); n > 0 && n != generated {
 		return bounds.Errorf("generated_sizes", "is %v, want a number for each generated workflow of workflows, %d", c.Sizes,
 			generated)
+	}
+	if n := len(c.Slack); n > 1 && n != generated {
+		return bounds.Errorf("generated_slack", "is %v, want one number, or one for each generated workflow of workflows, %d",
+			c.Slack, generated)
 	}
 	for i, one := range c.each() {
 		if err := one.Validate(); err != nil {

@@ -145,6 +145,39 @@ func TestManyGenerated(t *testing.T) {
 	must.Do(t, m.Reset(1, nil, obs))
 }
 
+// generated_slack sets the thresholds of generated workflows: one for each of a list, one for all, or 2.6.
+func TestManySlack(t *testing.T) {
+	latencies := func(slack []float64, workflows ...string) ([]float64, error) {
+		c := DefaultCounted()
+		described(&c)
+		c.Workflows, c.Windows, c.Slack = workflows, 2, slack
+		e, err := OpenCounted(c, DefaultWorkload())
+		if err != nil {
+			return nil, err
+		}
+		m := e.(*Many)
+		must.Do(t, m.Reset(1, nil, envs.NewObservation(m.Spec())))
+		var out []float64
+		for _, w := range m.Workflows() {
+			out = append(out, w.QoS().Latency)
+		}
+		return out, nil
+	}
+	usual := must.Get(latencies(nil, Generated, Parallel, Generated))(t)
+	for _, k := range []struct{ slack, times []float64 }{
+		{[]float64{5.2}, []float64{2, 1, 2}},
+		{[]float64{2.6, 1.3}, []float64{1, 1, 0.5}},
+	} {
+		for i, got := range must.Get(latencies(k.slack, Generated, Parallel, Generated))(t) {
+			near(t, "threshold", got, usual[i]*k.times[i], 0.2) // both are rounded up to 0.1 s
+		}
+	}
+	_, err := latencies([]float64{1, 2, 3}, Generated, Parallel, Generated)
+	if err == nil || !strings.HasPrefix(err.Error(), "generated_slack is [1 2 3], want one number, or one for each") {
+		t.Errorf("three for two workflows: %v", err)
+	}
+}
+
 // Generated workflows side by side have the seeds and the sizes that the list says, and where the price is meant for six
 // functions a workflow of n weighs it by 6/n.
 func TestManySizes(t *testing.T) {

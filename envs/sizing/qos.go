@@ -76,15 +76,15 @@ func rising(latency float64, users int) QoS {
 	return q
 }
 
-// generous is the latency threshold of a generated workflow: generousFactor times the expected response of a request
-// that is alone, with all CPU of the range in every instance, rounded up to 0.1 s.
-func (a *app) generous(p *Platform) float64 {
+// generous is the latency threshold of a generated workflow: slack times the expected response of a request that is
+// alone, with all CPU of the range in every instance, rounded up to 0.1 s.
+func (a *app) generous(p *Platform, slack float64) float64 {
 	times := make([]float64, a.flow.NumNodes())
 	for n := range times {
 		times[n] = a.laws[a.flow.Function(n)].Alone(float64(a.rng.High.CPU))
 	}
 	alone := p.Orchestrator + a.flow.Response(times, workflow.Delays{Node: p.Hop})
-	return math.Ceil(10*generousFactor*alone) / 10
+	return math.Ceil(10*slack*alone) / 10
 }
 
 // generousFactor is about that of Parallel and Sequential, whose 13 s are 2.6 times the response of a request that is
