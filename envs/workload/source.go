@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -318,15 +317,7 @@ func (s *Source) Copies(n int) (*Source, error) {
 	if n < 1 || n > maxStreams {
 		return nil, fmt.Errorf("workload: Copies is asked for %d streams, want 1 to %d", n, maxStreams)
 	}
-	c := *s
-	c.loads = slices.Clone(s.loads)
-	for i := range c.loads {
-		c.loads[i].process = &copiedProcess{s.loads[i].process, n}
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "copies %x %d", s.fingerprint, n)
-	c.fingerprint = h.Sum64()
-	return &c, nil
+	return s.changed(fmt.Sprintf("copies %x %d", s.fingerprint, n), func(p process) process { return &copiedProcess{p, n} }), nil
 }
 
 // copiedProcess has n streams whose processes repeat those of process.
