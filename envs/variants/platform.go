@@ -221,6 +221,7 @@ type service struct {
 	// number and requests are what the platform and the load were drawn from.
 	number   uint64
 	requests int
+	load     string
 }
 
 // quickest is the key of the 95th percentile of the quickest plan with a combination of variants.
@@ -228,18 +229,19 @@ type quickest struct {
 	model       *Model
 	number      uint64
 	requests    int
+	load        string
 	combination int
 }
 
 // serviceOf draws the service of application number n: how long cold starts take, how long idle instances are kept, how
-// often requests arrive and how unevenly.
-func serviceOf(m *Model, n uint64, requests int) (*service, error) {
+// often requests arrive and how unevenly. load is as [EnvConfig.Load].
+func serviceOf(m *Model, n uint64, requests int, load string) (*service, error) {
 	key := rng.New(n, "variants/service")
 	between := func(i uint64, low, high float64) float64 {
 		return low * math.Pow(high/low, key.With(i).Float64())
 	}
 	s := &service{platform: Platform{ColdStart: between(0, 0.3, 5), ColdCV: 0.3, KeepAlive: between(1, 60, 900)}, number: n,
-		requests: requests}
+		requests: requests, load: load}
 	s.rate = between(2, 0.1, 20) / s.platform.KeepAlive
 	s.kind = []string{workload.Poisson, workload.Bursty}[key.With(3).IntN(2)]
 	c := workload.Default()
@@ -249,6 +251,10 @@ func serviceOf(m *Model, n uint64, requests int) (*service, error) {
 	s.period = Period{Warmup: math.Ceil(s.platform.KeepAlive / 60), Minutes: math.Ceil(float64(requests) / s.rate / 60)}
 	c.Length = int(s.period.Warmup+s.period.Minutes) + 1
 	source, err := workload.Open(c)
+	if load == AzureLoad {
+		s.kind = load
+		source, s.period, err = ofAzure(key, s.rate, requests, s.period.Warmup)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("its load: %w", err)
 	}
@@ -273,7 +279,7 @@ func (s *service) cold(f int) float64 {
 func (s *service) bound(t *task, n *menu, accuracy float64, part float64) (float64, error) {
 	cheap, quick, at := t.extremes(n, accuracy)
 	if s.known[at] == 0 {
-		p95, err := bestP95.Get(quickest{s.model, s.number, s.requests, at}, func(quickest) (float64, error) {
+		p95, err := bestP95.Get(quickest{s.model, s.number, s.requests, s.load, at}, func(quickest) (float64, error) {
 			t.fill(t.plan, t.none, n.combinations[at], fastest)
 			t.evaluate(t.plan)
 			m, err := s.serve(t.choice, rng.New(0, "variants/bound").Uint64())

@@ -59,6 +59,10 @@ type EnvConfig struct {
 	World string `yaml:"world" json:"world" oneof:"means|served"`
 	// Requests is about how many requests are served to judge a plan.
 	Requests int `yaml:"requests" json:"requests" range:"[100,1e6]"`
+	// Load is how requests arrive where plans are served, at the application's mean rate: empty is a Poisson process or one
+	// with bursts, as the application draws; azure2019 has the counts per minute of a function of the embedded Azure sample,
+	// thinned to the rate.
+	Load string `yaml:"load,omitempty" json:"load,omitempty" oneof:"|azure2019"`
 	// Penalty is what a missed constraint costs in reward where one can be missed: in [Env] and, the percentile, where
 	// plans are served. The larger it is, the more a policy pays for keeping it. 10 is what losing all of the objective
 	// costs in [Env], as the measure ideal has it.
@@ -112,6 +116,9 @@ func (c EnvConfig) Validate() error {
 	}
 	if n := len(c.Penalties); n != 0 && (n != 2 || c.Penalties[0] > c.Penalties[1]) {
 		return bounds.Errorf("penalties", "is %v, want none, or the lowest and the highest, as [2, 50]", c.Penalties)
+	}
+	if c.Load != "" && c.World != Served {
+		return bounds.Errorf("load", "is %s, want none with world: %s", c.Load, c.World)
 	}
 	if len(c.Penalties) > 0 && c.World != Served {
 		return bounds.Errorf("penalties", "is %v, want none with world: %s", c.Penalties, c.World)
@@ -250,7 +257,7 @@ func (s *shelf) make(number uint64) (*menu, error) {
 	if err != nil || s.config.World != Served {
 		return n, err
 	}
-	if n.service, err = serviceOf(m, number, s.config.Requests); err == nil {
+	if n.service, err = serviceOf(m, number, s.config.Requests, s.config.Load); err == nil {
 		n.service.known = make([]float64, len(n.combinations))
 	}
 	return n, err
