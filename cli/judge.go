@@ -26,11 +26,12 @@ func frontierCommand() *command {
 		name: "frontier", takes: "[RUN…]", args: arguments{most: -1}, stop: "stopping, nothing is written",
 		json: "print frontier.json", out: "folder for the result", noOut: "a folder for the result",
 		flags: []flag{
-			option(&q.Dial, "dial", "values of env.reward.dial under which learned policies play, as in 0.5,1,2,4"),
+			option(&q.Dial, "dial",
+				"values of env.reward.dial, or env.penalties, under which learned policies play, as in 0.5,1,2,4"),
 			option(repeated{&q.Baselines}, "baseline",
 				"a baseline, or a key of it and values, as in autoscaler.cpu=0.3,0.5 (repeatable)").
 				by(among(goesOn, func(c *call) []string { return c.baselines("") })),
-			option(&q.Levels, "levels", "shares of violated windows at which prices are compared"),
+			option(&q.Levels, "levels", "shares of violated windows (of episodes, where one is violated) at which prices are compared"),
 			option(&q.Config, "config",
 				"configuration of environment and workload (default: that of the first checkpoint)"),
 			option(seedList(&seeds), "seeds", "workload seeds, as in 1-20 (default: the configuration's)"),

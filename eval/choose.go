@@ -34,7 +34,8 @@ type Choice struct {
 
 	learned, sets []string          // the paths of learned contestants, and the caller's settings
 	config        string            // the experiment's file, where one was given
-	dials         map[int][]float64 // the dials that learned contestants were trained with
+	dials         map[int][]float64 // the ranges of the dial that learned contestants were trained with
+	dialKey       string            // the key of that dial
 	chosen        []configs.Choice  // the baseline that a contestant is, by contestant; empty for a learned one
 	methods       map[string]string
 
@@ -197,8 +198,8 @@ func (c *Choice) addLearned(path string, sets []string) error {
 		if err != nil {
 			return err
 		}
-		if dial := dialOf(own); len(dial) == 2 {
-			c.dials[at] = dial
+		if key, dial := dialOf(own); len(dial) == 2 {
+			c.dialKey, c.dials[at] = key, dial
 		}
 	}
 	if called, err := callOf(ck, path, x.Name); err != nil {

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -22,7 +23,8 @@ type FrontierRequest struct {
 	Paths  []string
 	Config string
 	Sets   []string
-	// Dial are the values of env.reward.dial under which learned policies play; none is the experiment's own.
+	// Dial are the values of the dial under which learned policies play: of env.reward.dial, or of env.penalties where they
+	// were trained with these; none is the experiment's own.
 	Dial []string
 	// Baselines are families of baselines: rule, or autoscaler.cpu=0.3,0.5.
 	Baselines []string
@@ -71,9 +73,17 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 			return nil, err
 		}
 	}
+	if low, _ := by.Objective.Bounds.Limits(); low < 0 && !math.IsInf(low, 0) {
+		for i := range families {
+			families[i].Floor = low
+		}
+	}
 	out, err := pareto.Analyse(families, q.Levels, q.Resamples, 1)
 	if err != nil {
 		return nil, err
+	}
+	if by.Constraint.Unit != pareto.Windows {
+		out.LimitUnit = by.Constraint.Unit
 	}
 	out.Env, out.Objective, out.Unit, out.Limit, out.Seeds = spec.ID, by.Objective.Name, by.Objective.Unit, by.Constraint.Name, seeds
 	return out, nil
@@ -101,11 +111,19 @@ func (q *FrontierRequest) members() (all []setting, x *configs.Experiment, err e
 	if len(dials) == 0 || len(q.Paths) == 0 {
 		dials = []string{""}
 	}
+	key := dialKey
+	if dials[0] != "" {
+		c, err := Choose(q.Names, q.Paths, q.Config, append(slices.Clone(q.Sets), "eval.baselines=[]"))
+		if err != nil {
+			return nil, nil, err
+		}
+		key = cmp.Or(c.dialKey, key)
+	}
 	if len(q.Paths) > 0 {
 		for _, d := range dials {
 			sets, setting := slices.Clone(q.Sets), asItIs
 			if d != "" {
-				sets, setting = append(sets, dialKey+"=["+d+"]"), "dial "+d
+				sets, setting = append(sets, dialAt(key, d)), "dial "+d
 			}
 			c, err := Choose(q.Names, q.Paths, q.Config, append(sets, "eval.baselines=[]"))
 			if err != nil {

@@ -2,10 +2,12 @@ package eval
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/pareto"
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
@@ -48,5 +50,29 @@ func TestRunFrontier(t *testing.T) {
 	q.Config, q.Baselines, q.Sets = "classic/lqr", []string{"random"}, nil
 	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "better lower") {
 		t.Errorf("an environment without a constraint: %v", err)
+	}
+}
+
+// Plans that are served have frontiers, too: of the excess over episodes that miss the percentile. The ratio is that of the
+// costs, which are 1 + excess of the same. A dial of theirs has the key of its range.
+func TestServedFrontier(t *testing.T) {
+	q := FrontierRequest{Names: catalog.Default(), Config: "variants/served-dial", Baselines: []string{"exact.margin=0.3,0.7", "linear"},
+		Sets: []string{"env.requests=100", "eval.seeds=10001-10008", "env.functions=[3, 6]"}, Levels: []float64{1}, Resamples: 100, Workers: 2}
+	r := must.Get(RunFrontier(t.Context(), q))(t)
+	if len(r.Points) != 3 || r.Objective != "excess" || r.LimitUnit != "1" || r.Points[0].Price.Mean <= r.Points[1].Price.Mean ||
+		r.Points[0].Violated.Mean > r.Points[1].Violated.Mean {
+		t.Errorf("points are %+v", r)
+	}
+	one, other := r.Levels[0], r.Levels[1]
+	if got, want := other.Ratio.Mean, (1+other.Price.Mean)/(1+one.Price.Mean); got != want || one.Price.Mean == other.Price.Mean {
+		t.Errorf("the ratio is %g, want %g", got, want)
+	}
+	x := must.Get(configs.Load("variants/served-dial", nil, catalog.Default()))(t)
+	if key, dial := dialOf(x); dialAt(key, "3") != "env.penalties=[3, 3]" || !slices.Equal(dial, []float64{1, 50}) {
+		t.Errorf("the dial is %s, %v", key, dial)
+	}
+	x = must.Get(configs.Load("sizing/main", nil, catalog.Default()))(t)
+	if key, dial := dialOf(x); dialAt(key, "3") != "env.reward.dial=[3]" || len(dial) != 2 {
+		t.Errorf("the main job's dial is %s, %v", key, dial)
 	}
 }

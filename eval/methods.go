@@ -224,21 +224,37 @@ func furtherBaselines(r catalog.Baseline, chosen configs.Choice, x setting, env 
 	return out
 }
 
-// dialKey is the key of the worth of a kept window. A policy that was trained with a range of it shows a frontier.
-const dialKey = "env.reward.dial"
+// Keys of dials: the worth of a kept window, and the range of what a missed percentile costs. A policy that was trained with
+// a range shows a frontier.
+const (
+	dialKey      = "env.reward.dial"
+	penaltiesKey = "env.penalties"
+)
 
-// dialOf is the range with which an experiment's policy was trained; empty where it has none.
-func dialOf(x *configs.Experiment) []float64 {
+// dialOf is the dial with which an experiment's policy was trained, and its range; empty where it has none.
+func dialOf(x *configs.Experiment) (key string, dial []float64) {
 	var env struct {
 		Reward struct {
 			Dial []float64 `json:"dial"`
 		} `json:"reward"`
+		Penalties []float64 `json:"penalties"`
 	}
 	text, err := json.Marshal(x.Env.Config)
 	if err != nil || json.Unmarshal(text, &env) != nil {
-		return nil // an environment of another form
+		return "", nil // an environment of another form
 	}
-	return env.Reward.Dial
+	if len(env.Penalties) > 0 {
+		return penaltiesKey, env.Penalties
+	}
+	return dialKey, env.Reward.Dial
+}
+
+// dialAt sets a dial to one value.
+func dialAt(key, value string) string {
+	if key == penaltiesKey {
+		value += ", " + value
+	}
+	return key + "=[" + value + "]"
 }
 
 // furtherLearned are the learned policies with a dial under values of it, in equal ratios from the lowest to the highest.
@@ -249,7 +265,7 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 			if d, err = strconv.ParseFloat(report.Plain(d), 64); err != nil {
 				return nil, err
 			}
-			sets := append(slices.Clone(c.sets), fmt.Sprintf("%s=[%v]", dialKey, d), "eval.baselines=[]")
+			sets := append(slices.Clone(c.sets), dialAt(c.dialKey, fmt.Sprint(d)), "eval.baselines=[]")
 			at, err := Choose(c.names, c.learned, c.config, sets)
 			if err != nil {
 				return nil, err

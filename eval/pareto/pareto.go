@@ -27,6 +27,9 @@ type Point struct {
 type Family struct {
 	Name   string
 	Points []Point
+	// Floor is the least that a price can be, at most 0: ratios are of what is above it. A price that is the excess over
+	// another one, as a share, has −1, so that the ratio is that of the prices themselves.
+	Floor float64
 }
 
 // Number is an estimate with its 95 % interval; NaN where the frontier does not reach so few violations.
@@ -51,7 +54,7 @@ type At struct {
 	Family string        `json:"family"`
 	Level  report.Number `json:"level"`
 	Price  Number        `json:"price"`
-	// Ratio is the price over that of the first family at the same level.
+	// Ratio is the price over that of the first family at the same level, both above [Family.Floor].
 	Ratio Number `json:"ratio"`
 	// Reached is the share of the resamples in which this family, and the first one, have a frontier at the level.
 	Reached float64 `json:"reached"`
@@ -61,13 +64,16 @@ type At struct {
 	RatioBelow bool `json:"ratio_below,omitempty"`
 }
 
+// Windows is the unit of a constraint that has none in a result.
+const Windows = "share of windows"
+
 // Result is frontier.json.
 type Result struct {
 	Env       string   `json:"env"`
 	Objective string   `json:"objective"`
 	Unit      string   `json:"unit"`
 	Limit     string   `json:"constraint"`
-	LimitUnit string   `json:"constraint_unit,omitempty"` // empty in older files: share of windows
+	LimitUnit string   `json:"constraint_unit,omitempty"` // empty: [Windows]
 	Seeds     []uint64 `json:"seeds"`
 	Resamples int      `json:"resamples"`
 	Points    []Row    `json:"points"`
@@ -142,13 +148,14 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 		}
 	}
 	for _, level := range levels {
-		first := PriceAt(mean[0], level)
+		above := func(points []xy) float64 { return PriceAt(points, level) - families[0].Floor }
 		for f := range families {
 			at := At{Family: families[f].Name, Level: report.Number(level), Below: below(mean[f], level)}
 			at.RatioBelow = at.Below || below(mean[0], level)
 			own := PriceAt(mean[f], level)
 			at.Price, _ = over(func(d [][]xy) float64 { return PriceAt(d[f], level) }, own)
-			at.Ratio, at.Reached = over(func(d [][]xy) float64 { return PriceAt(d[f], level) / PriceAt(d[0], level) }, own/first)
+			ratio := func(d [][]xy) float64 { return above(d[f]) / above(d[0]) }
+			at.Ratio, at.Reached = over(ratio, ratio(mean))
 			r.Levels = append(r.Levels, at)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -80,9 +81,28 @@ func TestAnalyse(t *testing.T) {
 	if err != nil || again.Levels[1].Ratio != at.Ratio {
 		t.Errorf("the same seed resamples otherwise: %v", err)
 	}
+	shares := []Family{family("one", 1, 40), family("other", 1.3, 40)} // as shares above a price of 1: 9 for 10
+	for f := range shares {
+		shares[f].Floor = -1
+		for _, p := range shares[f].Points {
+			for s := range p.Price[0] {
+				p.Price[0][s]--
+			}
+		}
+	}
+	if r, err := Analyse(shares, []float64{0.06}, 1000, 1); err != nil || !alike(r.Levels[1].Ratio, at.Ratio) ||
+		math.Abs(float64(at.Price.Mean-r.Levels[1].Price.Mean-1)) > 1e-9 {
+		t.Errorf("shares above a price: %+v, %v, want the ratio of the prices %+v", r.Levels[1], err, at.Ratio)
+	}
 	short := family("other", 1, 40)
 	short.Points[1].Price[0] = short.Points[1].Price[0][:39]
 	if _, err := Analyse([]Family{short}, nil, 10, 1); err == nil || !strings.Contains(err.Error(), "other at b played 39") {
 		t.Errorf("a point with fewer seeds: %v", err)
 	}
+}
+
+// alike reports whether two estimates are the same up to rounding.
+func alike(a, b Number) bool {
+	same := func(x, y report.Number) bool { return math.Abs(float64(x-y)) < 1e-9 }
+	return same(a.Mean, b.Mean) && same(a.Lo, b.Lo) && same(a.Hi, b.Hi)
 }

@@ -2,6 +2,7 @@ package pareto
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -85,10 +86,7 @@ func (r *Result) Figure(style func(family string) chart.Style) *chart.Figure {
 }
 
 func (r *Result) limitUnit() string {
-	if r.LimitUnit == "" {
-		return "share of windows"
-	}
-	return r.LimitUnit
+	return cmp.Or(r.LimitUnit, Windows)
 }
 
 // draw draws the points with no more violations than limit, and each family's frontier among them.
@@ -155,8 +153,8 @@ func Text(r *Result) string {
 	}
 	t.Flush() // a strings.Builder does not fail
 	families := r.Families()
-	fmt.Fprintf(&b, "\n%s where at most so many windows are violated, along each frontier; and over that of %s:\n\n", r.Objective,
-		families[0])
+	fmt.Fprintf(&b, "\n%s where %s is at most a level, along each frontier; and the price over that of %s:\n\n", r.Objective,
+		r.Limit, families[0])
 	t = tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, l := range r.Levels {
 		ratio := l.Ratio.Text()
