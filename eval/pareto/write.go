@@ -259,9 +259,13 @@ func panels(results []Named, columns int, limit float64) *chart.Figure {
 		}
 	}
 	first := results[0]
+	unit := first.limitUnit() + ", "
+	if first.LimitUnit == "1" {
+		unit = ""
+	}
 	f := &chart.Figure{Columns: columns, Width: 230 * vg.Points(1), Height: 175 * vg.Points(1),
-		Title: fmt.Sprintf("%s (%s) over %s (share of windows, up to %g): below and to the left is better", first.Objective, first.Unit,
-			first.Limit, limit)}
+		Title: fmt.Sprintf("%s over %s (%sup to %g): below and to the left is better", words.Label(first.Objective, first.Unit),
+			first.Limit, unit, limit)}
 	for i, name := range families {
 		f.Key = append(f.Key, chart.Entry{Text: name, Style: chart.Styles(i), Line: true, Dot: true})
 	}
