@@ -11,20 +11,28 @@ type Batch struct {
 
 // NewBatch returns empty observations for n environments, in which every choice is legal.
 func NewBatch(s *Spec, n int) *Batch {
-	b := &Batch{N: n, Kinds: make([]KindObservation, len(s.Kinds)), views: make([]Observation, n)}
-	for i := range n {
-		b.views[i].Kinds = make([]KindObservation, len(s.Kinds))
-	}
+	kinds := make([]KindObservation, len(s.Kinds))
 	for k, kind := range s.Kinds {
-		w, m := kind.Observation.Width(), kind.Action.MaskWidth()
-		all := KindObservation{
-			Values: make([]float32, n*kind.Agents*w),
+		kinds[k] = KindObservation{
+			Values: make([]float32, n*kind.Agents*kind.Observation.Width()),
 			Active: make([]bool, n*kind.Agents),
 			Mask:   newMask(kind, n*kind.Agents),
 			Legal:  make([]int8, n*kind.Agents*kind.Legal),
 			Graphs: newGraphs(kind, n*kind.Agents),
 		}
-		b.Kinds[k] = all
+	}
+	return BatchOf(s, n, kinds)
+}
+
+// BatchOf returns observations for n environments in buffers that are there, such as memory that another program sees.
+// They are those of all environments, kind by kind.
+func BatchOf(s *Spec, n int, kinds []KindObservation) *Batch {
+	b := &Batch{N: n, Kinds: kinds, views: make([]Observation, n)}
+	for i := range n {
+		b.views[i].Kinds = make([]KindObservation, len(s.Kinds))
+	}
+	for k, kind := range s.Kinds {
+		w, m, all := kind.Observation.Width(), kind.Action.MaskWidth(), &kinds[k]
 		for i := range n {
 			lo, hi := i*kind.Agents, (i+1)*kind.Agents
 			v := KindObservation{
@@ -41,6 +49,21 @@ func NewBatch(s *Spec, n int) *Batch {
 		b.views[i].own = slices.Clone(b.views[i].Kinds)
 	}
 	return b
+}
+
+// OutcomesOf returns the outcomes of n environments in buffers that are there: for each kind the rewards [n, agents], and
+// info [n, len(Spec.Info)].
+func OutcomesOf(s *Spec, n int, rewards [][]float32, info []float64) []Outcome {
+	out := make([]Outcome, n)
+	for i := range out {
+		out[i].Info = info[i*len(s.Info) : (i+1)*len(s.Info)]
+		out[i].Rewards = make([][]float32, len(s.Kinds))
+		for k, kind := range s.Kinds {
+			out[i].Rewards[k] = rewards[k][i*kind.Agents : (i+1)*kind.Agents]
+		}
+		out[i].keepOwn()
+	}
+	return out
 }
 
 // Env returns environment i's part of the batch.

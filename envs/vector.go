@@ -75,7 +75,7 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 	}
 	n := opts.NumEnvs
 	v := &Vector{
-		opts: opts, envs: make([]Env, n), outcomes: make([]Outcome, n), stats: make([]*EpisodeStatistics, n),
+		opts: opts, envs: make([]Env, n), stats: make([]*EpisodeStatistics, n),
 		Terminated: make([]bool, n), Truncated: make([]bool, n), ResetStep: make([]bool, n), Elapsed: make([]int64, n),
 		Finished: make([]Episode, 0, n), episodes: make([]uint64, n), ended: make([]bool, n), pool: make([]Episode, n),
 		errs: make([]error, n),
@@ -96,13 +96,8 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 	for k, kind := range v.spec.Kinds {
 		v.Rewards[k] = make([]float32, n*kind.Agents)
 	}
+	v.outcomes = OutcomesOf(v.spec, n, v.Rewards, v.Info)
 	for i := range n {
-		v.outcomes[i].Info = v.Info[i*len(v.spec.Info) : (i+1)*len(v.spec.Info)]
-		v.outcomes[i].Rewards = make([][]float32, len(v.spec.Kinds))
-		for k, kind := range v.spec.Kinds {
-			v.outcomes[i].Rewards[k] = v.Rewards[k][i*kind.Agents : (i+1)*kind.Agents]
-		}
-		v.outcomes[i].keepOwn()
 		v.stats[i] = NewEpisodeStatistics(v.spec)
 		v.pool[i].Info = make([]float64, len(v.spec.Info))
 	}
