@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/remote"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -23,6 +27,8 @@ type wanted struct {
 	Split   string `json:"split"`
 	Copies  int    `json:"copies"`
 	Workers int    `json:"workers"` // 0: one per core
+	// Memory names what [remote.Memory] maps.
+	Memory string `json:"memory"`
 	// Illegal says what becomes of a choice that the masks forbid: substitute or raise.
 	Illegal string `json:"illegal"`
 }
@@ -32,7 +38,7 @@ func stepServerCommand() *command {
 		name: "step-server",
 		run: func(c *call) (any, error) {
 			s := remote.Server{Version: versionLine(), Open: c.openRemote}
-			return nil, s.Serve(remote.Eager(os.Stdin), os.Stdout)
+			return nil, s.Serve(os.Stdin, os.Stdout)
 		},
 	}
 }
@@ -52,7 +58,8 @@ func (c *call) openRemote(request []byte) (func() (envs.Env, error), remote.Opti
 	if w.Workers == 0 {
 		w.Workers = runtime.GOMAXPROCS(0)
 	}
-	o = remote.Options{Copies: w.Copies, Workers: w.Workers, Substitute: w.Illegal == "substitute"}
+	o = remote.Options{Copies: w.Copies, Workers: w.Workers, Substitute: w.Illegal == "substitute",
+		Memory: remote.Memory(w.Memory), Actor: c.actor}
 	x, err := c.wanted(&w)
 	return func() (envs.Env, error) { return train.NewEnv(x, w.Split) }, o, err
 }
@@ -67,4 +74,49 @@ func (c *call) wanted(w *wanted) (*configs.Experiment, error) {
 		c.renamed(x)
 	}
 	return x, err
+}
+
+// actor makes a baseline with its defaults, or the policy of a run, a checkpoint or the zoo, for a copy.
+func (c *call) actor(name string, env envs.Env) (remote.Actor, error) {
+	r, err := c.Catalog.Baseline(name)
+	if _, missing := os.Stat(name); err != nil && missing != nil && !strings.HasPrefix(name, zoo.Prefix) {
+		return nil, fmt.Errorf("%w; nor is it the folder of a run or a checkpoint", err)
+	}
+	if err != nil {
+		t, err := eval.OpenTrained(c.Catalog, name, nil)
+		if err != nil {
+			return nil, err
+		}
+		t.Threads = 1
+		p, err := t.Policy(env.Spec())
+		return decider{rollout.Actor{Policy: p}}, err
+	}
+	if id := env.Spec().ID; !r.In(id) {
+		return nil, fmt.Errorf("%s is made for %s, not for %s", name, strings.Join(r.Envs, ", "), id)
+	}
+	a, err := r.New(r.Config(), env)
+	if err == nil && a.Tuner != nil {
+		return nil, fmt.Errorf("%s is no policy but a search, which needs outcomes; want a policy such as random", name)
+	}
+	return decider{a}, err
+}
+
+// decider is a policy or a planner, for one copy.
+type decider struct{ rollout.Actor }
+
+// Reset implements [remote.Actor].
+func (d decider) Reset(seed uint64) error {
+	seed = rollout.ActorSeed(seed) // what stoker eval gives, too
+	if d.Policy != nil {
+		return d.Policy.Reset(seed)
+	}
+	return d.Planner.Reset(seed)
+}
+
+// Act implements [remote.Actor].
+func (d decider) Act(env envs.Env, obs *envs.Observation, act *envs.Action, deterministic bool) error {
+	if d.Policy != nil {
+		return d.Policy.Act(obs, act, deterministic)
+	}
+	return d.Planner.Plan(env, obs, act)
 }

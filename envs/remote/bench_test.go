@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"encoding/binary"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -17,21 +16,16 @@ func BenchmarkStep(b *testing.B) {
 	}{{"CartPole", cartPole, 256}, {"Placement", onGraphs, 16}} {
 		b.Run(k.name, func(b *testing.B) {
 			c := must.Get(newCopies(k.build, Options{Copies: k.copies, Substitute: true}))(b)
-			body := make([]byte, k.copies)
-			for i := range body {
-				body[i] = Begin
+			for i := range c.ask.commands {
+				c.ask.commands[i] = Begin
 			}
-			body = must.Get(binary.Append(body, binary.NativeEndian, make([]uint64, k.copies)))(b)
-			body = must.Get(binary.Append(body, binary.NativeEndian, c.act.Kinds[0]))(b)
-			var dst, start []byte
-			start = make([]byte, header)
 			b.ReportAllocs()
 			for b.Loop() {
-				dst = must.Get(c.step(append(dst[:0], start...), body))(b)
+				must.Do(b, c.step())
 				for i := range c.envs {
-					body[i] = Advance
+					c.ask.commands[i] = Advance
 					if !c.running[i] {
-						body[i] = Begin
+						c.ask.commands[i] = Begin
 					}
 				}
 			}

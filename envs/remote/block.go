@@ -1,34 +1,60 @@
 package remote
 
 import (
-	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// block lays the arrays out that answer a step.
+// Words of the memory, 4 bytes each. The client writes those of the first line of 64 bytes, the server the others: no
+// side writes where the other one looks again and again.
+const (
+	askedWord    = 0  // the number of the step that is asked for
+	framesWord   = 1  // how many frames the client has sent since [Open]
+	doneWord     = 16 // the number of the last step that was carried out
+	failedWord   = 17 // 1 where that step failed: the answer to [Step] says why
+	endedWord    = 18 // how many copies' episodes have ended
+	replacedWord = 19 // how many forbidden choices were replaced
+	sleepsWord   = 20 // 1 where the server waits for a frame, and looks at no word
+	wordBytes    = 128
+)
+
+// block is the memory that both sides see: words, and arrays.
 type block struct {
 	arrays []Array
 	bytes  int
+	memory []byte
 }
 
 // sizes of the types of arrays.
-var sizes = map[string]int{"float32": 4, "float64": 8, "int32": 4, "int64": 8, "bool": 1}
+var sizes = map[string]int{"float32": 4, "float64": 8, "int32": 4, "int64": 8, "uint64": 8, "uint8": 1, "bool": 1}
 
 // add adds an array, at a multiple of 8 bytes. Empty ones are there too: their shapes say so.
 func (b *block) add(name, dtype string, shape ...int) {
 	b.bytes = (b.bytes + 7) / 8 * 8
 	b.arrays = append(b.arrays, Array{name, dtype, shape, b.bytes})
-	n := sizes[dtype]
+	b.bytes += sizes[dtype] * count(shape)
+}
+
+func count(shape []int) int {
+	n := 1
 	for _, d := range shape {
 		n *= d
 	}
-	b.bytes += n
+	return n
 }
 
-// newBlock lays out what n copies of an environment tell after a step.
+// newBlock lays out what n copies of an environment are told and what they tell.
 func newBlock(s *envs.Spec, n int) *block {
-	b := &block{}
+	b := &block{bytes: wordBytes}
+	b.add("commands", "uint8", n)
+	b.add("seeds", "uint64", n)
+	for i := range s.Kinds {
+		b.add(s.Kinds[i].Name+"/action", "float32", n, s.Kinds[i].Agents, s.Kinds[i].Action.Width())
+	}
 	for i := range s.Kinds {
 		k := &s.Kinds[i]
 		b.add(k.Name+"/observation", "float32", n, k.Agents, k.Observation.Width())
@@ -47,6 +73,7 @@ func newBlock(s *envs.Spec, n int) *block {
 		}
 		b.add(k.Name+"/reward", "float32", n, k.Agents)
 	}
+	b.add("reward", "float64", n) // the mean of all agents
 	b.add("terminated", "bool", n)
 	b.add("truncated", "bool", n)
 	b.add("elapsed", "int64", n)
@@ -55,66 +82,71 @@ func newBlock(s *envs.Spec, n int) *block {
 	return b
 }
 
-// writer appends arrays to a frame in the order of a block.
-type writer struct {
-	dst  []byte
-	next int // array
-	b    *block
+// word is a word of the memory.
+func (b *block) word(i int) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&b.memory[4*i])) }
+
+// in is an array as a slice of the memory. A name or a type that the block does not have is an error of this package.
+func in[T any](b *block, name string) []T {
+	var x T
+	a := b.arrays[slices.IndexFunc(b.arrays, func(a Array) bool { return a.Name == name })]
+	if int(unsafe.Sizeof(x)) != sizes[a.Type] {
+		panic(fmt.Sprintf("the array %s is of %s, not of %T", name, a.Type, x))
+	}
+	n := count(a.Shape)
+	if n == 0 {
+		return nil
+	}
+	part := b.memory[a.Offset : a.Offset+n*sizes[a.Type]]
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(part))), n)
 }
 
-// put appends the values of the next array. They are of a type that package binary writes whole.
-func (w *writer) put(values any) {
-	w.skip()
-	dst, err := binary.Append(w.dst, binary.NativeEndian, values)
-	if err != nil {
-		panic(err) // a type without a size: not of this package
-	}
-	w.dst = dst
+// graphs are where the graphs of a kind lie.
+type graphs struct {
+	nodes, edges []rows
 }
 
-// skip fills up to the next array.
-func (w *writer) skip() {
-	for len(w.dst) < header+w.b.arrays[w.next].Offset {
-		w.dst = append(w.dst, 0)
-	}
-	w.next++
+// rows are the features of the nodes or edges of a kind, how many of these there are, and where edges start and end.
+type rows struct {
+	features        []float32
+	count, ends     []int32
+	capacity, width int
 }
 
-// graphs appends the arrays of the graphs of a kind. What is beyond a count is zero.
-func (w *writer) graphs(g envs.Graph, all []*envs.GraphValue) {
-	counts := func(of func(*envs.GraphValue) int) {
-		w.skip()
-		for _, x := range all {
-			w.dst = binary.NativeEndian.AppendUint32(w.dst, uint32(of(x)))
-		}
+func graphsIn(b *block, kind string, g envs.Graph) *graphs {
+	out := &graphs{}
+	of := func(name string, capacity, width int) rows {
+		return rows{features: in[float32](b, name), count: in[int32](b, name+"/count"), capacity: capacity, width: width}
 	}
-	for t, x := range g.Nodes {
-		w.skip()
-		for _, v := range all {
-			w.padded(v.Nodes[t].Features[:v.Nodes[t].Len*x.Width], (x.Capacity-v.Nodes[t].Len)*x.Width*4)
-		}
-		counts(func(v *envs.GraphValue) int { return v.Nodes[t].Len })
+	for _, x := range g.Nodes {
+		out.nodes = append(out.nodes, of(kind+"/nodes/"+x.Name, x.Capacity, x.Width))
 	}
-	for t, x := range g.Edges {
-		w.skip()
-		for _, v := range all {
-			w.padded(v.Edges[t].Features[:v.Edges[t].Len*x.Width], (x.Capacity-v.Edges[t].Len)*x.Width*4)
-		}
-		w.skip()
-		for _, v := range all {
-			e := &v.Edges[t]
-			w.padded(e.From[:e.Len], (x.Capacity-e.Len)*4)
-			w.padded(e.To[:e.Len], (x.Capacity-e.Len)*4)
-		}
-		counts(func(v *envs.GraphValue) int { return v.Edges[t].Len })
+	for _, x := range g.Edges {
+		r := of(kind+"/edges/"+x.Name, x.Capacity, x.Width)
+		r.ends = in[int32](b, kind+"/edges/"+x.Name+"/ends")
+		out.edges = append(out.edges, r)
+	}
+	return out
+}
+
+// show writes a graph as that of agent i of all copies. What is beyond a count is zero.
+func (g *graphs) show(i int, v *envs.GraphValue) {
+	for t := range g.nodes {
+		g.nodes[t].show(i, v.Nodes[t].Len, v.Nodes[t].Features)
+	}
+	for t := range g.edges {
+		e, r := &v.Edges[t], &g.edges[t]
+		r.show(i, e.Len, e.Features)
+		at := r.ends[2*i*r.capacity : 2*(i+1)*r.capacity]
+		padded(at[:r.capacity], e.From[:e.Len])
+		padded(at[r.capacity:], e.To[:e.Len])
 	}
 }
 
-// padded appends values and zero bytes.
-func (w *writer) padded(values any, zeros int) {
-	dst, err := binary.Append(w.dst, binary.NativeEndian, values)
-	if err != nil {
-		panic(err) // as in put
-	}
-	w.dst = append(dst, make([]byte, zeros)...)
+func (r *rows) show(i, n int, features []float32) {
+	size := r.capacity * r.width
+	padded(r.features[i*size:(i+1)*size], features[:n*r.width])
+	r.count[i] = int32(n)
 }
+
+// padded copies values and clears what is left of dst.
+func padded[T any](dst, values []T) { clear(dst[copy(dst, values):]) }

@@ -2,9 +2,7 @@ package remote
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -15,7 +13,8 @@ import (
 // mostCopies bounds the copies of one process.
 const mostCopies = 1 << 16
 
-// copies are an environment's, which goroutines step.
+// copies are an environment's, which goroutines step. What they see and tell lies in the memory that the client sees; commands
+// and actions are read from there once.
 type copies struct {
 	Options
 	spec     *envs.Spec
@@ -24,19 +23,29 @@ type copies struct {
 	choices  [][]int // of the components of each kind's actions, 0 where one is continuous
 	envs     []envs.Env
 	obs      *envs.Batch
+	graphs   []*graphs // of each kind, nil where it sees none
 	act      *envs.ActionBatch
-	outcomes []*envs.Outcome
-	running  []bool // an episode is under way
+	outcomes []envs.Outcome
+	running  []bool   // an episode is under way
+	begun    []uint64 // the seed of a copy's episode
+	episodes []uint64 // how many a copy has begun
 	errs     []error
+	actors   map[string][]actor
 	// Of the step under way.
-	commands    []uint8
-	seeds       []uint64
-	substituted []int32
-	// What the block has of all copies.
-	rewards               [][]float32
+	commands []uint8
+	seeds    []uint64
+	replaced int
+	// In the memory: what the client asks for, and what it is told.
+	ask struct {
+		commands []uint8
+		seeds    []uint64
+		actions  [][]float32
+	}
+	mean                  []float64
 	terminated, truncated []bool
 	elapsed               []int64
-	info                  []float64
+	substituted           []int32
+	bell                  bell
 	workers               *workers.Group
 	legalNow              []bool // scratch: the choices of a component
 }
@@ -46,9 +55,9 @@ func newCopies(build func() (envs.Env, error), o Options) (*copies, error) {
 	if n < 1 || n > mostCopies {
 		return nil, fmt.Errorf("copies is %d, want 1 to %d", n, mostCopies)
 	}
-	c := &copies{Options: o, envs: make([]envs.Env, n), outcomes: make([]*envs.Outcome, n), running: make([]bool, n),
-		errs: make([]error, n), commands: make([]uint8, n), seeds: make([]uint64, n), substituted: make([]int32, n),
-		terminated: make([]bool, n), truncated: make([]bool, n), elapsed: make([]int64, n)}
+	c := &copies{Options: o, envs: make([]envs.Env, n), running: make([]bool, n), begun: make([]uint64, n),
+		episodes: make([]uint64, n), errs: make([]error, n), commands: make([]uint8, n), seeds: make([]uint64, n),
+		actors: map[string][]actor{}}
 	for i := range c.envs {
 		var err error
 		if c.envs[i], err = build(); err != nil {
@@ -56,21 +65,51 @@ func newCopies(build func() (envs.Env, error), o Options) (*copies, error) {
 		}
 	}
 	c.spec = c.envs[0].Spec()
-	c.block, c.guard = newBlock(c.spec, n), envs.NewGuard(c.spec)
-	c.obs, c.act = envs.NewBatch(c.spec, n), envs.NewActionBatch(c.spec, n)
-	c.info, c.rewards = make([]float64, n*len(c.spec.Info)), make([][]float32, len(c.spec.Kinds))
+	c.guard, c.act = envs.NewGuard(c.spec), envs.NewActionBatch(c.spec, n)
 	for k := range c.spec.Kinds {
 		c.choices = append(c.choices, envs.Choices(c.spec.Kinds[k].Action))
 		c.legalNow = slices.Grow(c.legalNow, slices.Max(c.choices[k]))
-		c.rewards[k] = make([]float32, n*c.spec.Kinds[k].Agents)
 	}
-	for i := range n {
-		c.outcomes[i] = envs.NewOutcome(c.spec)
+	if err := c.share(newBlock(c.spec, n)); err != nil {
+		return nil, err
 	}
 	if w := min(o.Workers, n); w > 1 {
 		c.workers = workers.Start(w, n, c.one)
 	}
 	return c, nil
+}
+
+// share gets the memory of a block and puts there what the client is to see.
+func (c *copies) share(b *block) error {
+	b.memory = make([]byte, b.bytes) // for itself
+	if c.Memory != nil {
+		var err error
+		if b.memory, err = c.Memory(b.bytes); err != nil {
+			return err
+		}
+	}
+	n := len(c.envs)
+	c.block = b
+	c.ask.commands, c.ask.seeds = in[uint8](b, "commands"), in[uint64](b, "seeds")
+	kinds, rewards := envs.NewBatch(c.spec, n).Kinds, make([][]float32, len(c.spec.Kinds))
+	for k := range kinds {
+		name, o := c.spec.Kinds[k].Name, &kinds[k]
+		c.ask.actions = append(c.ask.actions, in[float32](b, name+"/action"))
+		mask := o.Mask
+		o.Values, o.Active, o.Mask = in[float32](b, name+"/observation"), in[bool](b, name+"/active"), in[bool](b, name+"/mask")
+		copy(o.Mask, mask)
+		rewards[k] = in[float32](b, name+"/reward")
+		c.graphs = append(c.graphs, nil)
+		if g, ok := c.spec.Kinds[k].Observation.(envs.Graph); ok {
+			c.graphs[k] = graphsIn(b, name, g)
+		}
+	}
+	c.obs = envs.BatchOf(c.spec, n, kinds)
+	c.outcomes = envs.OutcomesOf(c.spec, n, rewards, in[float64](b, "info"))
+	c.mean, c.elapsed, c.substituted = in[float64](b, "reward"), in[int64](b, "elapsed"), in[int32](b, "substituted")
+	c.terminated, c.truncated = in[bool](b, "terminated"), in[bool](b, "truncated")
+	c.bell = newBell(b)
+	return nil
 }
 
 // close ends the workers.
@@ -82,8 +121,11 @@ func (c *copies) close() {
 
 // answer appends what a frame is answered by.
 func (c *copies) answer(dst []byte, kind uint32, body []byte) ([]byte, error) {
-	if kind == Step {
-		return c.step(dst, body)
+	switch kind {
+	case Step:
+		return dst, c.settle()
+	case Decide:
+		return c.decide(dst, body)
 	}
 	if len(body) < 4 {
 		return nil, fmt.Errorf("the frame has %d bytes, want a copy's number in 4", len(body))
@@ -105,8 +147,8 @@ func (c *copies) answer(dst []byte, kind uint32, body []byte) ([]byte, error) {
 		}
 		c.begin(i)
 		c.running[i] = true
-		c.note(i)
-		return c.tell(dst), nil
+		c.show(i)
+		return dst, nil
 	case Mask:
 		return c.mask(dst, i, rest)
 	}
@@ -127,194 +169,6 @@ func (s *saved) State(c *state.Codec) {
 
 // savedKind names states of copies.
 const savedKind = "remote copy"
-
-// step reads the commands of all copies, checks them, and carries them out. A wrong one changes nothing.
-func (c *copies) step(dst, body []byte) ([]byte, error) {
-	n := len(c.envs)
-	want := n + 8*n
-	for _, a := range c.act.Kinds {
-		want += 4 * len(a)
-	}
-	if len(body) != want {
-		return nil, fmt.Errorf("a step has %d bytes, want %d: a command, a seed and the actions of %d copies", len(body), want, n)
-	}
-	copy(c.commands, body)
-	body = body[n:]
-	read := func(to any, size int) {
-		if _, err := binary.Decode(body[:size], binary.NativeEndian, to); err != nil {
-			panic(err) // the length is checked
-		}
-		body = body[size:]
-	}
-	read(c.seeds, 8*n)
-	for _, a := range c.act.Kinds {
-		read(a, 4*len(a))
-	}
-	for i := range c.envs {
-		if err := c.check(i); err != nil {
-			return nil, fmt.Errorf("copy %d: %w", i, err)
-		}
-	}
-	c.run()
-	for i, err := range c.errs {
-		if err != nil {
-			return nil, fmt.Errorf("copy %d: %w", i, err)
-		}
-	}
-	return c.tell(dst), nil
-}
-
-// run carries out the commands of all copies.
-func (c *copies) run() {
-	if c.workers != nil {
-		c.workers.Run()
-		return
-	}
-	for i := range c.envs {
-		c.one(i)
-	}
-}
-
-// check reports what is wrong with a copy's command. Choices that the masks forbid are replaced, or reported.
-func (c *copies) check(i int) error {
-	c.substituted[i] = 0
-	switch c.commands[i] {
-	case Begin, Leave:
-		return nil
-	case Advance:
-	default:
-		return fmt.Errorf("there is no command %d, want at most %d", c.commands[i], Leave)
-	}
-	if !c.running[i] {
-		return errors.New("no episode is under way, want a reset first")
-	}
-	act, obs := c.act.Env(i), c.obs.Env(i)
-	for k := range c.spec.Kinds {
-		round(c.spec.Kinds[k].Action, act.Kinds[k])
-	}
-	active := func(kind, agent int) bool { return obs.Kinds[kind].Active[agent] }
-	if err := envs.CheckAction(c.spec, active, act); err != nil {
-		return err
-	}
-	for k := range c.spec.Kinds {
-		for j, present := range obs.Kinds[k].Active {
-			if !present {
-				continue
-			}
-			if err := c.legal(i, k, j); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// round rounds whole numbers of a box as policies of Stoker do, away from zero at a half.
-func round(s envs.Space, rows []float32) {
-	b, ok := s.(envs.Box)
-	if !ok || b.Integer == nil {
-		return
-	}
-	for i, x := range rows {
-		if b.Integer[i%len(b.Integer)] {
-			rows[i] = float32(math.Round(float64(x)))
-		}
-	}
-}
-
-// legal sees to it that the choices of an agent are legal.
-func (c *copies) legal(i, k, j int) error {
-	kind, o := &c.spec.Kinds[k], &c.obs.Env(i).Kinds[k]
-	w := kind.Action.Width()
-	row, all := c.act.Env(i).Kinds[k][j*w:(j+1)*w], o.MaskOf(j, kind.Action.MaskWidth())
-	for m, n := range c.choices[k] {
-		if n == 0 {
-			continue
-		}
-		var mask []bool
-		if kind.MaskAfter != nil {
-			mask = c.legalNow[:n]
-			if err := kind.MaskAfter(o, j, row[:m], mask); err != nil {
-				return err
-			}
-		} else if all != nil {
-			mask, all = all[:n], all[n:]
-		}
-		switch first := slices.Index(mask, true); {
-		case mask == nil || mask[int(row[m])] || first < 0:
-		case !c.Substitute:
-			return fmt.Errorf("%s %d: choice %g of component %d is forbidden, want one that the mask allows, such as %d", kind.Name,
-				j, row[m], m, first)
-		default:
-			row[m] = float32(first)
-			c.substituted[i]++
-		}
-	}
-	return nil
-}
-
-// one carries out the command of a copy; it touches nothing that belongs to another one.
-func (c *copies) one(i int) {
-	c.errs[i] = nil
-	obs, out := c.obs.Env(i), c.outcomes[i]
-	switch c.commands[i] {
-	case Leave:
-		return
-	case Begin:
-		c.begin(i)
-		c.errs[i] = c.envs[i].Reset(c.seeds[i], nil, obs)
-	default:
-		if c.errs[i] = c.envs[i].Step(c.act.Env(i), obs, out); c.errs[i] == nil {
-			c.errs[i] = c.guard.Outcome(out)
-		}
-		c.terminated[i], c.truncated[i], c.elapsed[i] = out.Terminated, out.Truncated, out.Elapsed
-	}
-	if c.errs[i] == nil {
-		c.errs[i] = c.guard.Observation(obs)
-	}
-	c.running[i] = c.errs[i] == nil && !c.terminated[i] && !c.truncated[i]
-	c.note(i)
-}
-
-// begin clears what is told of a copy's last step.
-func (c *copies) begin(i int) {
-	out := c.outcomes[i]
-	c.terminated[i], c.truncated[i], c.elapsed[i], c.substituted[i] = false, false, 0, 0
-	for _, r := range out.Rewards {
-		clear(r)
-	}
-	clear(out.Info)
-}
-
-// note puts rewards and quantities of a copy's last step where they are told.
-func (c *copies) note(i int) {
-	out := c.outcomes[i]
-	for k, r := range out.Rewards {
-		copy(c.rewards[k][i*len(r):], r)
-	}
-	copy(c.info[i*len(out.Info):], out.Info)
-}
-
-// tell appends the block.
-func (c *copies) tell(dst []byte) []byte {
-	w := writer{dst: dst, b: c.block}
-	for k := range c.spec.Kinds {
-		o := &c.obs.Kinds[k]
-		w.put(o.Values)
-		w.put(o.Active)
-		w.put(o.Mask)
-		if g, ok := c.spec.Kinds[k].Observation.(envs.Graph); ok {
-			w.graphs(g, o.Graphs)
-		}
-		w.put(c.rewards[k])
-	}
-	w.put(c.terminated)
-	w.put(c.truncated)
-	w.put(c.elapsed)
-	w.put(c.info)
-	w.put(c.substituted)
-	return w.dst
-}
 
 // mask appends the legal choices of the component after those that are given.
 func (c *copies) mask(dst []byte, i int, body []byte) ([]byte, error) {

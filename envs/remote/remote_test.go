@@ -8,8 +8,12 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -28,6 +32,7 @@ type client struct {
 	opened Opened
 	copies int
 	done   chan error
+	memory []byte
 }
 
 func cartPole() (envs.Env, error)       { return classic.NewCartPole(classic.DefaultCartPole()) }
@@ -37,15 +42,20 @@ func (c *client) ask(body string) error { return c.err(c.frame(Open, []byte(body
 
 // serve starts a server of copies of an environment.
 func serve(t testing.TB, build func() (envs.Env, error), o Options) *client {
+	c := &client{t: t, copies: o.Copies, done: make(chan error, 1)}
 	s := Server{Version: "test", Open: func(request []byte) (func() (envs.Env, error), Options, error) {
 		if string(request) != "{}" {
 			return nil, o, errors.New("unexpected request")
+		}
+		o.Memory = func(n int) ([]byte, error) {
+			c.memory = make([]byte, n)
+			return c.memory, nil
 		}
 		return build, o, nil
 	}}
 	toServer, to := io.Pipe()
 	from, fromServer := io.Pipe()
-	c := &client{t: t, to: to, from: from, copies: o.Copies, done: make(chan error, 1)}
+	c.to, c.from = to, from
 	go func() {
 		c.done <- s.Serve(toServer, fromServer)
 		fromServer.Close()
@@ -87,6 +97,9 @@ func (c *client) receive() (uint32, []byte) {
 func (c *client) frame(kind uint32, body []byte) (uint32, []byte) {
 	f := binary.NativeEndian.AppendUint32(nil, kind)
 	f = append(binary.NativeEndian.AppendUint32(f, uint32(len(body))), body...)
+	if c.memory != nil {
+		(&block{memory: c.memory}).word(framesWord).Add(1)
+	}
 	if _, err := c.to.Write(f); err != nil {
 		c.t.Fatal(err)
 	}
@@ -101,17 +114,25 @@ func (c *client) err(kind uint32, body []byte) error {
 	return errors.New(string(body))
 }
 
-// step has all copies carry out a command.
+// ring asks for a step in the memory alone.
+func (c *client) ring(commands []uint8, seeds []uint64, actions ...[]float32) uint32 {
+	b := &block{arrays: c.opened.Arrays, memory: c.memory}
+	copy(in[uint8](b, "commands"), commands)
+	copy(in[uint64](b, "seeds"), seeds)
+	at := slices.IndexFunc(b.arrays, func(a Array) bool { return strings.HasSuffix(a.Name, "/action") })
+	for k, a := range actions {
+		copy(in[float32](b, b.arrays[at+k].Name), a)
+	}
+	return b.word(askedWord).Add(1)
+}
+
+// step has all copies carry out a command, and returns the memory as it is then.
 func (c *client) step(commands []uint8, seeds []uint64, actions ...[]float32) ([]byte, error) {
-	b := slices.Clone(commands)
-	for _, s := range seeds {
-		b = binary.NativeEndian.AppendUint64(b, s)
+	if c.memory != nil {
+		c.ring(commands, seeds, actions...)
 	}
-	for _, a := range actions {
-		b = must.Get(binary.Append(b, binary.NativeEndian, a))(c.t)
-	}
-	kind, body := c.frame(Step, b)
-	return body, c.err(kind, body)
+	err := c.err(c.frame(Step, nil))
+	return slices.Clone(c.memory), err
 }
 
 // array reads an array of a block.
@@ -188,15 +209,17 @@ func TestBadSteps(t *testing.T) {
 		kind uint32
 		body []byte
 	}{
-		"short": {Step, []byte{1}}, "no copy": {Save, []byte{9, 0, 0, 0}}, "no number": {Save, nil},
+		"no copy": {Save, []byte{9, 0, 0, 0}}, "no number": {Save, nil},
 		"no state": {Load, []byte{0, 0, 0, 0, 1, 2, 3}}, "hello": {Hello, []byte{0, 0, 0, 0}}, "open again": {Open, []byte("{}")},
-		"no mask": {Mask, []byte{0, 0, 0, 0}}, "no agent": {Mask, make([]byte, 13)},
+		"no mask": {Mask, []byte{0, 0, 0, 0}}, "no agent": {Mask, make([]byte, 13)}, "no actor": {Decide, nil},
+		"no actors": {Decide, make([]byte, 9)},
 	} {
 		if c.err(c.frame(f.kind, f.body)) == nil {
 			t.Errorf("%s passes", what)
 		}
 	}
-	if after := must.Get(c.step([]uint8{Leave, Leave}, make([]uint64, 2), make([]float32, 2)))(t); !bytes.Equal(before, after) {
+	after := must.Get(c.step([]uint8{Leave, Leave}, make([]uint64, 2), make([]float32, 2)))(t)
+	if !bytes.Equal(before[wordBytes:], after[wordBytes:]) {
 		t.Error("what was refused has changed a copy")
 	}
 }
@@ -246,12 +269,12 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 	status, state := c.frame(Save, []byte{1, 0, 0, 0})
 	must.Do(t, c.err(status, state))
-	status, at := other.frame(Load, append(make([]byte, 4), state...))
-	must.Do(t, other.err(status, at))
+	must.Do(t, other.err(other.frame(Load, append(make([]byte, 4), state...))))
+	at := slices.Clone(other.memory)
 	here := must.Get(c.step([]uint8{Leave, Leave}, make([]uint64, 2), make([]float32, 2*width)))(t)
 	for range 9 {
 		for _, a := range other.opened.Arrays {
-			if a.Type != "float32" || strings.HasSuffix(a.Name, "reward") {
+			if a.Type != "float32" || strings.HasSuffix(a.Name, "reward") || strings.HasSuffix(a.Name, "action") {
 				continue
 			}
 			if x, y := array[float32](other, at, a.Name), array[float32](c, here, a.Name); !slices.Equal(x, y[len(x):]) {
@@ -303,14 +326,22 @@ func FuzzServe(f *testing.F) {
 		return append(b, body...)
 	}
 	opened := frame(Open, []byte("{}")...)
-	begun := slices.Concat(opened, frame(Step, append([]byte{Begin}, make([]byte, 12)...)...))
+	begun := slices.Concat(opened, frame(Step), frame(Wake))
 	f.Add(begun)
 	f.Add(slices.Concat(begun, frame(Save, 0, 0, 0, 0), frame(Mask, make([]byte, 12)...)))
 	f.Add(slices.Concat(begun, frame(Load, make([]byte, 40)...)))
 	f.Add(frame(Step, 1, 2, 3)[:9])
 	f.Add(binary.NativeEndian.AppendUint32(frame(Load)[:4], 1<<31))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		s := Server{Open: func([]byte) (func() (envs.Env, error), Options, error) { return cartPole, Options{Copies: 1}, nil }}
+		memory := func(n int) ([]byte, error) { // a step that begins an episode is asked for
+			b := &block{memory: make([]byte, n)}
+			b.memory[wordBytes] = Begin
+			b.word(askedWord).Store(1)
+			return b.memory, nil
+		}
+		s := Server{Open: func([]byte) (func() (envs.Env, error), Options, error) {
+			return cartPole, Options{Copies: 1, Memory: memory}, nil
+		}}
 		var out bytes.Buffer
 		err := s.Serve(bytes.NewReader(sent), &out)
 		if whole := len(sent) < header && len(sent) > 0; whole && err == nil || out.Len() < header {
@@ -319,24 +350,109 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// An eager reader reads what a pipe has, sleeps where it has nothing, and ends with it; a file is read as it is.
-func TestEager(t *testing.T) {
+// A step that is asked for in the memory alone is carried out: while the server looks, and after a Wake when it sleeps. A
+// frame finds it in both cases.
+func TestBell(t *testing.T) {
+	c := open(t, cartPole, Options{Copies: 1})
+	b := &block{arrays: c.opened.Arrays, memory: c.memory}
+	until := func(word int, want uint32) {
+		for b.word(word).Load() != want {
+			runtime.Gosched()
+		}
+	}
+	for k := range 20 {
+		if k%2 == 1 {
+			until(sleepsWord, 1)
+		}
+		n := c.ring([]uint8{Begin}, []uint64{uint64(k)}, []float32{0})
+		if b.word(sleepsWord).Load() == 1 {
+			b.word(framesWord).Add(1)
+			if _, err := c.to.Write(binary.NativeEndian.AppendUint64(nil, uint64(Wake))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(doneWord, n)
+		if b.word(failedWord).Load() != 0 {
+			t.Fatal("the step has failed")
+		}
+		must.Do(t, c.err(c.frame(Step, nil)))
+	}
+	c.ring([]uint8{9}, []uint64{0}, []float32{0})
+	for range 2 {
+		if err := c.err(c.frame(Step, nil)); err == nil || !strings.Contains(err.Error(), "command 9") {
+			t.Errorf("a wrong command: %v", err)
+		}
+	}
+	if b.word(failedWord).Load() != 1 {
+		t.Error("the memory does not say that the step has failed")
+	}
+}
+
+// counting is an actor that writes how often it was reset and asked.
+type counting struct{ seed, asked float32 }
+
+func (a *counting) Reset(seed uint64) error { *a = counting{seed: float32(seed)}; return nil }
+func (a *counting) Act(_ envs.Env, _ *envs.Observation, act *envs.Action, deterministic bool) error {
+	a.asked++
+	act.Kinds[0][0] = a.seed*100 + a.asked
+	if deterministic {
+		act.Kinds[0][0] *= -1
+	}
+	return nil
+}
+
+// An actor of each copy writes its actions, is reset when an episode begins, and is not asked before.
+func TestDecide(t *testing.T) {
+	c := open(t, cartPole, Options{Copies: 2, Actor: func(name string, _ envs.Env) (Actor, error) {
+		if name != "counting" {
+			return nil, errors.New("no " + name)
+		}
+		return &counting{}, nil
+	}})
+	ask := func(name string, want ...float32) {
+		t.Helper()
+		err := c.err(c.frame(Decide, append(make([]byte, 4), name...)))
+		if want == nil {
+			if err == nil || err.Error() != "no "+name {
+				t.Errorf("%s: %v", name, err)
+			}
+			return
+		}
+		if got := array[float32](c, c.memory, "cart/action"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("actions are %v, %v, want %v", got, err, want)
+		}
+	}
+	ask("other")
+	must.Get(c.step([]uint8{Begin, Leave}, []uint64{3, 0}, make([]float32, 2)))(t)
+	ask("counting", 301, 0)
+	ask("counting", 302, 0)
+	must.Get(c.step([]uint8{Leave, Begin}, []uint64{0, 4}, make([]float32, 2)))(t)
+	ask("counting", 303, 401)
+	must.Get(c.step([]uint8{Begin, Leave}, []uint64{5, 0}, make([]float32, 2)))(t)
+	must.Do(t, c.err(c.frame(Decide, append([]byte{1, 0, 0, 0}, "counting"...))))
+	if got := array[float32](c, c.memory, "cart/action"); !slices.Equal(got, []float32{-501, -402}) {
+		t.Errorf("actions are %v, want those of another episode, negative", got)
+	}
+}
+
+// What is no file's descriptor is refused; a file gets the size, and is seen by both.
+func TestMemory(t *testing.T) {
 	r, w, err := os.Pipe()
 	must.Do(t, err)
-	defer r.Close()
-	e := Eager(r)
-	go func() {
-		for range 3 {
-			w.Write([]byte("abcd"))
+	defer w.Close()
+	for _, name := range []string{"", "x", "1", "-3", strconv.Itoa(1 << 20)} {
+		if _, err := Memory(name)(1); err == nil {
+			t.Errorf("%q passes", name)
 		}
-		w.Close()
-	}()
-	if got := must.Get(io.ReadAll(e))(t); string(got) != "abcdabcdabcd" {
-		t.Errorf("read %q", got)
 	}
-	f := must.Get(os.Open("server.go"))(t)
+	if _, err := Memory(strconv.Itoa(int(r.Fd())))(1); err == nil {
+		t.Error("a pipe passes")
+	}
+	f := must.Get(os.Create(filepath.Join(t.TempDir(), "memory")))(t)
 	defer f.Close()
-	if Eager(f) != io.Reader(f) {
-		t.Error("a file is not read as it is")
+	m := must.Get(Memory(strconv.Itoa(must.Get(syscall.Dup(int(f.Fd())))(t)))(5000))(t)
+	copy(m[4990:], "seen")
+	if got := must.Get(os.ReadFile(f.Name()))(t); len(got) != 5000 || string(got[4990:4994]) != "seen" {
+		t.Errorf("the file has %d bytes, want what was written", len(got))
 	}
 }

@@ -1,12 +1,18 @@
-// Package remote steps copies of an environment for a program in another language, over two pipes. Both sides run on one
-// machine: numbers are in its byte order. docs/python.md describes what Python makes of it.
+// Package remote steps copies of an environment for a program in another language: steps in memory that both see, all else
+// over two pipes. Both sides run on one machine: numbers are in its byte order. docs/python.md describes what Python makes of it.
 //
 //	server.go  frames, and what is asked for
-//	block.go   where each array of an answer lies
+//	block.go   where each array of the memory lies
+//	bell.go    how steps are asked for without frames
 //	copies.go  the copies, which goroutines step
+//	step.go    what a step checks and does
+//	actors.go  what a baseline would do
+//
+// A client writes commands, seeds and actions, and counts the word of the steps asked for up. It waits until the server has
+// counted the word of the steps done up as far, and writes nothing of the memory until then. Sizes are fixed by [Open].
 //
 // A frame is a kind (4 bytes), the length of what follows (4 bytes), and that. The server says [Hello] first. Then each
-// frame is answered by one of the kind [Answer] or [Failed], whose content is the error's text.
+// frame is answered by one of the kind [Answer] or [Failed], whose content is the error's text; [Wake] is not.
 //
 // Not here: what a configuration is and which environment it names (package cli), and the other side (python/stoker_rl).
 package remote
@@ -23,7 +29,7 @@ import (
 )
 
 // Protocol is the version of the frames. Both sides refuse another one.
-const Protocol = "environments/1"
+const Protocol = "environments/2"
 
 // Kinds of frames.
 const (
@@ -31,8 +37,10 @@ const (
 	Hello uint32 = iota
 	// Open has the request of [Server].Open; its answer is an [Opened]. It comes once.
 	Open
-	// Step has the commands of all copies, and is answered by their block.
+	// Step is for a client that has waited for a step in vain: it is answered when the step is done, by its error if it has one.
 	Step
+	// Wake makes a server that sleeps look at the memory.
+	Wake
 	// Save has a copy's number (4 bytes) and is answered by its state.
 	Save
 	// Load has a copy's number (4 bytes) and a state of [Save], of an equal configuration.
@@ -40,12 +48,15 @@ const (
 	// Mask has a copy's, a kind's and an agent's number (4 bytes each) and the choices of the components so far (float32
 	// each). It is answered by the legal choices of the next component, a byte each.
 	Mask
+	// Decide has 1 where actions are not to be drawn (4 bytes), and the name of an actor, which writes the actions of all copies
+	// to the memory.
+	Decide
 	// Answer and Failed are the server's.
 	Answer
 	Failed
 )
 
-// Commands of a copy in a [Step].
+// Commands of a copy in a step.
 const (
 	// Advance steps the copy by its action.
 	Advance uint8 = iota
@@ -59,12 +70,12 @@ const (
 type Opened struct {
 	// Spec is the environment's, as [envs.EncodeSpec] writes it.
 	Spec json.RawMessage `json:"spec"`
-	// Arrays of the block that answers a [Step], and its bytes.
+	// Arrays of the memory, and its bytes.
 	Arrays []Array `json:"arrays"`
 	Bytes  int     `json:"bytes"`
 }
 
-// Array is a part of the block that answers a [Step], in C order; the first dimension is that of the copies.
+// Array is a part of the memory, in C order; the first dimension is that of the copies.
 type Array struct {
 	Name   string `json:"name"`  // KIND/observation, KIND/mask, reward and so on
 	Type   string `json:"dtype"` // NumPy's name of it
@@ -77,6 +88,10 @@ type Options struct {
 	Copies, Workers int
 	// Substitute puts the first legal choice in the place of a forbidden one, and counts it; else it is an error.
 	Substitute bool
+	// Memory returns memory of a size that the client sees too, as [Memory] does; where it is nil no client sees any.
+	Memory func(bytes int) ([]byte, error)
+	// Actor returns the actor of a name for a copy; nil where there are none.
+	Actor func(name string, env envs.Env) (Actor, error)
 }
 
 // Server opens environments for a client.
@@ -108,6 +123,9 @@ func (s *Server) Serve(r io.Reader, w io.Writer) error {
 		}
 	}()
 	for {
+		if all != nil && c.in.Buffered() == 0 {
+			all.watch()
+		}
 		kind, body, err := c.receive()
 		if err != nil {
 			if errors.Is(err, io.EOF) {
@@ -116,6 +134,12 @@ func (s *Server) Serve(r io.Reader, w io.Writer) error {
 			return err
 		}
 		answer := c.start()
+		if all != nil {
+			all.bell.received++
+			if kind == Wake {
+				continue
+			}
+		}
 		switch {
 		case kind == Open && all != nil:
 			err = errors.New("an environment is open already, want one in a process")
@@ -182,8 +206,8 @@ func (c *connection) receive() (uint32, []byte, error) {
 		return 0, nil, err
 	}
 	kind, n := binary.NativeEndian.Uint32(h[:]), binary.NativeEndian.Uint32(h[4:])
-	if kind > Mask || n > most {
-		return 0, nil, fmt.Errorf("a frame of kind %d has %d bytes, want a kind of at most %d and at most %d bytes", kind, n, Mask, most)
+	if kind > Decide || n > most {
+		return 0, nil, fmt.Errorf("a frame of kind %d has %d bytes, want a kind of at most %d and at most %d bytes", kind, n, Decide, most)
 	}
 	if cap(c.body) < int(n) {
 		var err error

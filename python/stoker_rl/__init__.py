@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 _PLACES = {"evaluate": "._evaluate", "export_sb3": "._export", "serve": "._serve", "StokerEnv": ".env",
-           "StokerVectorEnv": ".env", "register": ".env", "parallel_env": ".parallel", "SharedVecEnv": ".parallel"}
+           "StokerVectorEnv": ".vector", "register": ".env", "parallel_env": ".parallel", "SharedVecEnv": ".parallel"}
 __all__ = ["evaluate", "export_sb3", "parallel_env", "register", "serve", "SharedVecEnv", "StokerEnv", "StokerVectorEnv"]
 
 

@@ -1,10 +1,12 @@
-"""A `stoker step-server`, which steps the copies of an environment: frames over two pipes."""
+"""A `stoker step-server`, which steps the copies of an environment: in memory that both see, all else over two pipes."""
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
-import select
+import platform
+import secrets
 import shutil
 import struct
 import subprocess
@@ -17,14 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from ._spaces import width
+if os.name != "nt":
+    import fcntl
 
-PROTOCOL = "environments/1"
-HELLO, OPEN, STEP, SAVE, LOAD, MASK, ANSWER, FAILED = range(8)
+PROTOCOL = "environments/2"
+HELLO, OPEN, STEP, WAKE, SAVE, LOAD, MASK, DECIDE, ANSWER, FAILURE = range(10)
 ADVANCE, BEGIN, LEAVE = range(3)
+ASKED, FRAMES = 0, 1  # words of the memory: ours,
+DONE, FAILED, ENDED, REPLACED, SLEEPS = range(16, 21)  # and the server's
 INSIDE = Path(__file__).parent / "bin" / ("stoker.exe" if os.name == "nt" else "stoker")  # where pip has built it
 _HEADER = struct.Struct("=II")
-_MOST_LOOKS, _LEAST_LOOKS = 512, 8
+_MOST_LOOKS, _LEAST_LOOKS = 4096, 64  # some 120 and 2 microseconds
+_WEAK = platform.machine().lower() not in ("x86_64", "amd64")
+_FORKED = "the environment was made in another process: make it in the one that steps it"
+_THREADS = "two threads use one environment: give each thread its own, or a lock"
 
 
 class StokerError(RuntimeError):
@@ -44,101 +52,102 @@ def program(stoker: str | None = None) -> str:
 
 
 class Process:
-    """One step server. arrays are the parts of its last answer, by name; they change with the next one."""
+    """One step server. arrays are parts of the memory, by name; they change with the next step."""
 
     def __init__(self, request: dict[str, Any], stoker: str | None = None) -> None:
         run = program(stoker)
-        self._owner = os.getpid()
         self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._forked = False
+        _ALIVE.add(self)
         self._owed = 0  # answers of calls that were interrupted, to be dropped
-        self._part = bytearray(), 0  # what has come of an answer, and of how many bytes
+        self._got = bytearray()  # of the next answer
+        self._looks, self._most, self._least = (range(n) for n in (_MOST_LOOKS, _MOST_LOOKS, _LEAST_LOOKS))
         # In a group of its own: Ctrl-C ends a call here, not the server.
         apart: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}
+        name, file = _memory()
         self._log = tempfile.TemporaryFile()
         try:
             self._child = subprocess.Popen([run, "step-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
-                                           bufsize=0, **apart)
+                                           bufsize=0, pass_fds=() if file is None else (file,), **apart)
         except OSError as e:
             self._log.close()
+            if file is not None:
+                os.close(file)
             raise StokerError(f"stoker cannot be started: {e}") from e
         assert self._child.stdin and self._child.stdout
         self._to: Any = self._child.stdin
         self._from: Any = self._child.stdout
-        self._poll: Any = None
-        if hasattr(select, "poll"):
-            end = self._from.fileno()
-            os.set_blocking(end, False)
-            self._poll = select.poll()
-            self._poll.register(end, select.POLLIN)
-        self._looks = _MOST_LOOKS
-        self.close = weakref.finalize(self, _end, self._child, self._log, self._owner)
+        self._words: Any = None
+        shared: list[mmap.mmap] = []
+        self.close = weakref.finalize(self, _end, self._child, self._log, self._owner, shared)
         try:
-            kind, hello = self._receive(bytearray())
-            told = json.loads(bytes(hello)) if kind == HELLO else {}
+            kind, hello = self._receive()
+            told = json.loads(hello) if kind == HELLO else {}
             if told.get("protocol") != PROTOCOL:
                 raise StokerError(f"this stoker-rl speaks {PROTOCOL!r}, {run} says {told.get('protocol')!r}: "
                                   "both must come from one release")
-            opened = json.loads(bytes(self._ask(OPEN, json.dumps(request).encode())))
+            opened = json.loads(self._ask(OPEN, json.dumps({**request, "memory": name}).encode()))
+            memory = _mapped(name, file, opened["bytes"])
         except BaseException:
             self.close()
             raise
+        finally:
+            if file is not None:
+                os.close(file)
+        shared.append(memory)
         self.spec: dict[str, Any] = opened["spec"]
-        self.block = bytearray(8 + opened["bytes"])
-        self._expected = _HEADER.pack(ANSWER, opened["bytes"])
+        self.words = self._words = memoryview(memory)[:128].cast("I")
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
         for a in opened["arrays"]:
             n = int(np.prod(a["shape"]))
-            self.arrays[a["name"]] = np.frombuffer(self.block, a["dtype"], n, 8 + a["offset"]).reshape(a["shape"])
-        copies = request.get("copies", 1)
-        kinds = self.spec["kinds"]
-        shapes = [self.arrays[f"{k['name']}/reward"].shape for k in kinds]  # copies × agents
-        wide = [width(k["action"]) for k in kinds]
-        size = 9 * copies + sum(4 * int(np.prod(s)) * w for s, w in zip(shapes, wide))
-        self._request = bytearray(8 + size)
-        _HEADER.pack_into(self._request, 0, STEP, size)
-        self.commands = np.frombuffer(self._request, np.uint8, copies, 8)
-        at = 8 + copies
-        self.seeds = np.frombuffer(self._request, np.uint64, copies, at)
-        at += 8 * copies
-        self.actions: list[np.ndarray[Any, Any]] = []
-        for s, w in zip(shapes, wide):
-            n = int(np.prod(s)) * w
-            self.actions.append(np.frombuffer(self._request, np.float32, n, at).reshape(*s, w))
-            at += 4 * n
+            self.arrays[a["name"]] = np.frombuffer(memory, a["dtype"], n, a["offset"]).reshape(a["shape"])
+        self.commands, self.seeds = self.arrays.pop("commands"), self.arrays.pop("seeds")
+        self.actions = [self.arrays.pop(k["name"] + "/action") for k in self.spec["kinds"]]
+
+    def ready(self) -> None:
+        """Called before commands, seeds and actions are written: waits for a step that an interrupted call has left."""
+        w = self._words
+        if self._forked or self._owed or w[ASKED] != w[DONE]:
+            self._ask(STEP, b"", failing=False)
 
     def step(self) -> None:
-        """Carry out commands, with seeds and actions, and read the arrays."""
-        if self._owed or os.getpid() != self._owner or not self._lock.acquire(blocking=False):
-            self._ask(STEP, None)
-            return
-        try:  # what _ask does, where nothing unusual happens: a step of a small environment takes microseconds
-            try:
-                n = self._to.write(self._request)
-            except OSError:
-                raise
-            except BaseException:  # half a request cannot be taken back
-                self.close()
-                raise
-            self._owed = 1
-            if n == len(self._request):
-                n = self._read(self.block)
-                if n == len(self.block) and self.block[:8] == self._expected:
-                    self._owed = 0
-                    return
-                self._part = bytearray(self.block), n
-                if n == 0:
-                    self._died(None)
-            else:
-                self._send(memoryview(self._request)[n:])
-            self._take(self.block)
-        except OSError as e:
-            self._died(e)
+        """Carry out commands, with seeds and actions; the arrays show what came of them."""
+        if self._forked:
+            raise StokerError(_FORKED)
+        if not self._lock.acquire(False):
+            raise RuntimeError(_THREADS)
+        try:  # a step of a small environment takes microseconds: no frame where the server looks
+            w = self._words
+            if _WEAK:
+                self._order()
+            w[ASKED] = n = (w[ASKED] + 1) & 0xFFFFFFFF
+            if w[SLEEPS]:
+                self._send(WAKE, b"")
+            for _ in self._looks:
+                if w[DONE] == n:
+                    self._looks = self._most
+                    break
+            else:  # to be woken takes long, to look in vain too
+                self._looks = range(max(len(self._looks) // 2, len(self._least)))
+                self._exchange(STEP, b"", False)
+            if _WEAK:
+                self._order()
+            if w[FAILED]:
+                self._exchange(STEP, b"", True)
         finally:
             self._lock.release()
 
+    def _order(self) -> None:
+        """What was written before is seen before what is written after, also by processors that change the order."""
+        fence = threading.Lock()
+        fence.acquire()
+        fence.release()
+        fence.acquire()
+
     def save(self, copy: int) -> bytes:
         """The state of a copy in an episode."""
-        return bytes(self._ask(SAVE, struct.pack("=I", copy)))
+        return self._ask(SAVE, struct.pack("=I", copy))
 
     def load(self, copy: int, state: bytes) -> None:
         """Continue from a state of an equal environment; the arrays show it."""
@@ -149,86 +158,67 @@ class Process:
         given = np.asarray(partial, np.float32).tobytes()
         return np.frombuffer(self._ask(MASK, struct.pack("=III", copy, kind, agent) + given), bool).copy()
 
-    def _ask(self, kind: int, body: bytes | None) -> Any:
-        if os.getpid() != self._owner:
-            raise StokerError("the environment was made in another process: make it in the one that steps it")
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError("two threads use one environment: give each thread its own, or a lock")
+    def decide(self, name: str, deterministic: bool) -> None:
+        """Write the actions of a baseline or a policy of Stoker, for what all copies show, to actions."""
+        self._ask(DECIDE, struct.pack("=I", deterministic) + name.encode())
+
+    def _ask(self, kind: int, body: bytes, failing: bool = True) -> bytes:
+        if self._forked:
+            raise StokerError(_FORKED)
+        if not self._lock.acquire(False):
+            raise RuntimeError(_THREADS)
         try:
-            while self._owed:
-                self._receive(bytearray())
-                self._owed -= 1
-            self._send(self._request if body is None else _HEADER.pack(kind, len(body)) + body)
-            self._owed = 1
-            return self._take(self.block if kind in (STEP, LOAD) else bytearray())
+            return self._exchange(kind, body, failing)
         finally:
             self._lock.release()
 
-    def _take(self, block: bytearray) -> Any:
-        """The content of the answer that is owed; an error where it is one."""
-        answer, content = self._receive(block)
+    def _exchange(self, kind: int, body: bytes, failing: bool) -> bytes:
+        """Send a frame and return the content of its answer."""
+        while self._owed:
+            self._receive()
+            self._owed -= 1
+        self._send(kind, body)
+        self._owed = 1
+        answer, content = self._receive()
         self._owed = 0
-        if answer == FAILED:
-            raise ValueError(bytes(content).decode())
-        if block and content.obj is not block:
-            block[8:] = content
+        if answer == FAILURE and failing:
+            raise ValueError(content.decode())
         return content
 
-    def _send(self, frame: bytes | bytearray | memoryview) -> None:
-        view = memoryview(frame)
+    def _send(self, kind: int, body: bytes) -> None:
+        view = memoryview(_HEADER.pack(kind, len(body)) + body)
+        if self._words:
+            self._words[FRAMES] = (self._words[FRAMES] + 1) & 0xFFFFFFFF
         try:
             while view:
                 view = view[self._to.write(view):]
-        except OSError as e:
+        except (OSError, ValueError) as e:  # ValueError: it is closed
             self._died(e)
         except BaseException:  # half a request cannot be taken back
             self.close()
             raise
 
-    def _receive(self, block: bytearray) -> tuple[int, Any]:
-        """The next frame. An answer of the length of block goes there. What an interruption cut is continued."""
-        buffer, got = self._part
-        if not got:
-            buffer = block if len(block) > 8 else bytearray(8)
-        whole = 8
+    def _receive(self) -> tuple[int, bytes]:
+        """The next frame. What an interruption cut is continued."""
+        got = self._got
         while True:
-            if got >= 8:
-                kind, n = _HEADER.unpack_from(buffer)
-                whole = 8 + n
-                if len(buffer) < whole or (kind == FAILED and buffer is block):
-                    buffer = bytearray(buffer[:got]) + bytearray(max(0, whole - got))
-                if got == whole:
-                    self._part = bytearray(), 0
-                    return kind, memoryview(buffer)[8:whole]
+            if len(got) >= 8:
+                kind, n = _HEADER.unpack_from(got)
+                if len(got) >= 8 + n:
+                    content = bytes(memoryview(got)[8:8 + n])
+                    self._got = got[8 + n:]
+                    return kind, content
             try:
-                end = len(buffer) if got < 8 else whole
-                n = self._read(memoryview(buffer)[got:end])
-            except OSError as e:
+                more = self._from.read(1 << 16)
+            except (OSError, ValueError) as e:
                 self._died(e)
-            if n == 0:
+            if not more:
                 self._died(None)
-            got += n
-            self._part = buffer, got
-
-    def _read(self, into: Any) -> int:
-        """Bytes of the server, 0 at its end. It looks again and again for a while: to be woken takes longer than small
-        environments take to step. Where that was in vain it looks less."""
-        read = self._from.readinto
-        n: int | None = read(into)
-        if n is not None:
-            return n
-        for _ in range(self._looks):
-            n = read(into)
-            if n is not None:
-                self._looks = _MOST_LOOKS
-                return n
-        self._looks = max(self._looks // 2, _LEAST_LOOKS)
-        while n is None:
-            self._poll.poll()
-            n = read(into)
-        return n
+            got += more
 
     def _died(self, cause: BaseException | None) -> None:
+        if not self.alive:
+            raise StepServerDied("the step server is closed") from cause
         code = self._child.wait()
         self._log.seek(0)
         said = self._log.read()[-2000:].decode(errors="replace").strip()
@@ -242,6 +232,41 @@ class Process:
         return bool(self.close.alive)
 
 
+_ALIVE: weakref.WeakSet[Process] = weakref.WeakSet()
+
+
+def _after_fork() -> None:  # the memory is the other process's, too: nothing may be written there
+    for p in list(_ALIVE):
+        p._forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _memory() -> tuple[str, int | None]:
+    """Memory to share with a program: its name there, and a file without a name in any folder. Windows has none."""
+    if os.name == "nt":
+        return f"stoker-{secrets.token_hex(16)}", None
+    if hasattr(os, "memfd_create"):
+        file = os.memfd_create("stoker")
+    else:
+        with tempfile.TemporaryFile() as f:
+            file = os.dup(f.fileno())
+    if file < 3:  # this process has closed its own
+        file, low = fcntl.fcntl(file, fcntl.F_DUPFD, 3), file
+        os.close(low)
+    return str(file), file
+
+
+def _mapped(name: str, file: int | None, size: int) -> mmap.mmap:
+    if file is None:
+        return mmap.mmap(-1, size, tagname=name)  # type: ignore[call-arg,unused-ignore]
+    if sys.version_info >= (3, 13):
+        return mmap.mmap(file, size, trackfd=False)
+    return mmap.mmap(file, size)
+
+
 def main() -> None:
     """The console script stoker: the program of this package."""
     if not INSIDE.exists():
@@ -251,7 +276,7 @@ def main() -> None:
     os.execv(INSIDE, [str(INSIDE), *sys.argv[1:]])
 
 
-def _end(child: subprocess.Popen[bytes], log: Any, owner: int) -> None:
+def _end(child: subprocess.Popen[bytes], log: Any, owner: int, shared: list[mmap.mmap]) -> None:
     for pipe in (child.stdin, child.stdout):
         if pipe:
             try:
@@ -262,3 +287,4 @@ def _end(child: subprocess.Popen[bytes], log: Any, owner: int) -> None:
         child.kill()
         child.wait()
     log.close()
+    shared.clear()  # unmapped when the last array is gone

@@ -1,4 +1,4 @@
-"""Stoker's environments for Gymnasium: one copy, and many copies in one process."""
+"""Stoker's environments for Gymnasium: one copy, and what many copies have in common with it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
 from ._evaluate import experiment
-from ._process import ADVANCE, BEGIN, LEAVE, Process, StokerError
+from ._process import ADVANCE, BEGIN, REPLACED, Process, StokerError
 
 Array = np.ndarray[Any, Any]
 Config = str | os.PathLike[str] | dict[str, Any] | None
@@ -80,7 +78,7 @@ class Kind:
         return parts if self.graph else parts["observation"]
 
 
-class _Opened:
+class Opened:
     """A process and what its answers mean."""
 
     def __init__(self, id: str, config: Config, overrides: Iterable[str], split: str, copies: int, illegal: str,
@@ -110,11 +108,6 @@ class _Opened:
             self._open()
             self.kinds = [Kind(k, self.process.arrays, i) for i, k in enumerate(self.process.spec["kinds"])]
 
-    def rewards(self) -> Array:
-        """The mean reward of all agents, which Stoker's returns add up, by copy."""
-        mean: Array = np.concatenate([k.reward for k in self.kinds], axis=1).mean(axis=1, dtype=np.float64)
-        return mean
-
     def whole(self, of: Any) -> Any:
         """One kind's part, or those of all kinds by name."""
         if len(self.kinds) == 1:
@@ -128,6 +121,7 @@ class _Opened:
 
     def write(self, action: Any, copies: Any) -> None:
         """Put actions where the next step reads them."""
+        self.process.ready()
         for k in self.kinds:
             to = self.process.actions[k.number]
             given = np.asarray(action if len(self.kinds) == 1 else action[k.name], np.float32)
@@ -138,7 +132,7 @@ class _Opened:
 
     def substituted(self) -> None:
         """Say once that forbidden choices were replaced."""
-        if not self._warned and self.process.arrays["substituted"].any():
+        if not self._warned and self.process.words[REPLACED]:
             self._warned = True
             warnings.warn("a choice that the mask forbids was replaced by the first legal one; info['substituted'] counts them, "
                           "info['action_mask'] says what is legal, and illegal='raise' makes it an error", stacklevel=4)
@@ -157,7 +151,7 @@ class StokerEnv(gym.Env[Any, Any]):
                  illegal: str = "substitute", stoker: str | None = None, render_mode: str | None = None) -> None:
         self.render_mode = None
         self._with = (id, config, tuple(overrides), split, 1, illegal, stoker)
-        self._o = o = _Opened(*self._with)
+        self._o = o = Opened(*self._with)
         self._single = o.single
         self._at: Any = (0, 0, ...) if self._single else (0, ...)
         self.observation_space, self.action_space, self.stoker_spec = o.observation_space, o.action_space, o.spec
@@ -168,6 +162,7 @@ class StokerEnv(gym.Env[Any, Any]):
         super().reset(seed=seed)
         o = self._o
         o.again()
+        o.process.ready()
         o.process.commands[0] = BEGIN
         o.process.seeds[0] = self.np_random.integers(2**63) if seed is None else seed
         o.process.step()
@@ -186,8 +181,7 @@ class StokerEnv(gym.Env[Any, Any]):
         p.step()
         o.substituted()
         a = p.arrays
-        reward = float(o.kinds[0].reward[0, 0]) if self._single else float(o.rewards()[0])
-        return self._seen(), reward, bool(a["terminated"][0]), bool(a["truncated"][0]), self._info()
+        return self._seen(), float(a["reward"][0]), bool(a["terminated"][0]), bool(a["truncated"][0]), self._info()
 
     def _seen(self) -> Any:
         return self._o.whole(lambda k: k.see(self._at))
@@ -238,19 +232,20 @@ class StokerEnv(gym.Env[Any, Any]):
 class _Small:
     """One agent that sees a vector, as most environments of Gymnasium: a step without what others need."""
 
-    def __init__(self, o: _Opened) -> None:
+    def __init__(self, o: Opened) -> None:
         self.o, p, k = o, o.process, o.kinds[0]
         a = p.arrays
-        self.go, self.commands = p.step, p.commands
+        self.ready, self.go, self.commands = p.ready, p.step, p.commands
         self.action = p.actions[0].reshape(-1)
         self.shape = () if k.kind_of_action == "discrete" else (self.action.size,)
-        self.seen, self.reward = k.seen["observation"][0, 0], k.reward.reshape(-1)
+        self.seen, self.reward = k.seen["observation"][0, 0], a["reward"]
         self.ended, self.cut, self.elapsed = a["terminated"], a["truncated"], a["elapsed"]
         self.substituted, self.quantities = a["substituted"], a["info"][0]
         self.names = o.quantities
         self.mask = k.mask[0, 0] if k.discrete else None
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.ready()
         if self.shape:
             if np.shape(action) != self.shape:
                 raise ValueError(f"the action has the shape {np.shape(action)}, want {self.shape}")
@@ -269,118 +264,6 @@ class _Small:
         return self.seen.copy(), self.reward.item(), self.ended.item(), self.cut.item(), info
 
 
-class StokerVectorEnv(VectorEnv[Any, Any, Any]):
-    """num_envs copies in one process, which steps them on all cores. With copy=False observations are views that the next
-    step overwrites."""
-
-    def __init__(self, id: str, num_envs: int = 1, config: Config = None, overrides: Iterable[str] = (), split: str = "train",
-                 illegal: str = "substitute", autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
-                 workers: int = 0, stoker: str | None = None, render_mode: str | None = None) -> None:
-        self.num_envs, self.render_mode, self._copy = num_envs, None, copy
-        self._o = o = _Opened(id, config, overrides, split, num_envs, illegal, stoker, workers)
-        self._mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
-        self._single = o.single
-        self._at: Any = (slice(None), 0, ...) if self._single else ...
-        self.single_observation_space, self.single_action_space, self.stoker_spec = o.observation_space, o.action_space, o.spec
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self._ended = np.zeros(num_envs, bool)
-
-    def reset(self, *, seed: int | list[int | None] | None = None,
-              options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin episodes: of seed, seed + 1 and so on, of a list of seeds, or of drawn ones. options["reset_mask"] says
-        which copies."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
-        self._o.again()
-        mask = np.ones(self.num_envs, bool) if not options else np.asarray(options.get("reset_mask", True))
-        mask = np.broadcast_to(mask, self.num_envs)
-        seeds: list[int | None] = [None] * self.num_envs
-        if isinstance(seed, int):
-            seeds = [seed + i for i in range(self.num_envs)]
-        elif seed is not None:
-            seeds = list(seed)
-        self._begin(mask, seeds)
-        self._ended[mask] = False
-        return self._seen(), self._infos()
-
-    def _begin(self, which: Array, seeds: list[int | None]) -> None:
-        p = self._o.process
-        p.commands[:] = np.where(which, BEGIN, LEAVE)
-        self._draw(which)
-        for i, given in enumerate(seeds):
-            if given is not None:
-                p.seeds[i] = given
-        p.step()
-
-    def _draw(self, which: Array) -> None:
-        """Draw the seeds of copies that begin."""
-        self._o.process.seeds[which] = self.np_random.integers(2**63, size=int(which.sum()), dtype=np.uint64)
-
-    def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
-        """One step of all copies."""
-        o = self._o
-        p = o.process
-        a = p.arrays
-        if self._mode == AutoresetMode.DISABLED and self._ended.any():
-            raise ValueError(f"the episodes of the copies {np.flatnonzero(self._ended).tolist()} have ended: reset them with "
-                             'options={"reset_mask": …}')
-        o.write(actions, self._at)
-        p.commands[:] = ADVANCE
-        if self._mode == AutoresetMode.NEXT_STEP and self._ended.any():
-            p.commands[self._ended] = BEGIN
-            self._draw(self._ended)
-        p.step()
-        o.substituted()
-        rewards = o.kinds[0].reward[:, 0].astype(np.float64) if self._single else o.rewards()
-        self.last_rewards = o.kinds[0].reward.copy()  # of each agent of the first kind
-        terminated, truncated = a["terminated"].copy(), a["truncated"].copy()
-        self._ended = terminated | truncated
-        more: dict[str, Any] = {}
-        if self._mode == AutoresetMode.SAME_STEP and self._ended.any():
-            last, told = self._seen(copy=True), self._infos()
-            more = {"final_obs": np.empty(self.num_envs, object), "_final_obs": self._ended.copy(),
-                    "final_info": told, "_final_info": self._ended.copy()}
-            for i in np.flatnonzero(self._ended):
-                more["final_obs"][i] = _part(last, int(i))
-            self._begin(self._ended, [])
-        return self._seen(), rewards, terminated, truncated, {**self._infos(), **more}
-
-    def _seen(self, copy: bool | None = None) -> Any:
-        copying = self._copy if copy is None else copy
-        return self._o.whole(lambda k: k.see(self._at, copying))
-
-    def _infos(self) -> dict[str, Any]:
-        o = self._o
-        a = o.process.arrays
-        told: dict[str, Any] = {name: a["info"][:, i].copy() for i, name in enumerate(o.quantities)}
-        told["elapsed"] = a["elapsed"].copy()
-        for k in o.kinds:
-            suffix = "" if len(o.kinds) == 1 else "/" + k.name
-            if k.discrete:
-                told["action_mask" + suffix] = k.mask[self._at].copy()
-                told["substituted"] = a["substituted"].copy()
-            if not self._single:
-                told["active" + suffix] = k.active.copy()
-        all_of_them = np.ones(self.num_envs, bool)
-        return {**told, **{"_" + name: all_of_them for name in told}}
-
-    def action_masks(self) -> Array:
-        """The masks of all copies, each in a row."""
-        parts = [k.mask.reshape(self.num_envs, -1) for k in self._o.kinds if k.discrete]
-        return np.concatenate(parts, axis=1)
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """End the process."""
-        self._o.process.close()
-
-
-def _part(seen: Any, i: int) -> Any:
-    if isinstance(seen, dict):
-        return {k: _part(v, i) for k, v in seen.items()}
-    return seen[i]
-
-
 def register(stoker: str | None = None) -> list[str]:
     """Make all environments of the program known to gymnasium.make and make_vec; returns their ids."""
     import subprocess
@@ -393,6 +276,6 @@ def register(stoker: str | None = None) -> list[str]:
     ids = [e["id"] for e in json.loads(listed.stdout)]
     for id in ids:
         if id not in gym.registry:
-            gym.register(id, entry_point="stoker_rl.env:StokerEnv", vector_entry_point="stoker_rl.env:StokerVectorEnv",
+            gym.register(id, entry_point="stoker_rl.env:StokerEnv", vector_entry_point="stoker_rl.vector:StokerVectorEnv",
                          kwargs={"id": id})
     return ids

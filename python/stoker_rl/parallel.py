@@ -9,7 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from ._process import ADVANCE
-from .env import Array, Config, Kind, StokerEnv, StokerVectorEnv
+from .env import Array, Config, Kind, StokerEnv
+from .vector import StokerVectorEnv
 
 try:
     from pettingzoo import ParallelEnv as _ParallelEnv  # type: ignore[import-untyped,unused-ignore]
@@ -58,6 +59,7 @@ class StokerParallelEnv(_ParallelEnv):  # type: ignore[misc,unused-ignore]
         if not self.agents:
             return {}, {}, {}, {}, {}
         p = self.env._o.process
+        p.ready()
         for name in self.agents:
             k, i = self._of[name]
             p.actions[k.number][0, i] = np.asarray(actions[name], np.float32)

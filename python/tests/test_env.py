@@ -138,17 +138,24 @@ class TestEnvironments(unittest.TestCase):
         p, e_other = e._o.process, self.make("stoker/CartPole-v1").unwrapped
 
         class Interrupted:
-            def readinto(self, _):
+            def __len__(self):
+                return 1
+
+            def __iter__(self):
                 raise KeyboardInterrupt
 
-            def close(self):
-                raise AssertionError("the server is needed")
+            def read(self, _):
+                raise KeyboardInterrupt
 
-        pipe, p._from = p._from, Interrupted()
-        with self.assertRaises(KeyboardInterrupt):
-            e.step(0)
-        p._from = pipe
+        for looks, pipe in ((Interrupted(), p._from), (range(0), Interrupted())):  # while it looks, and while it sleeps
+            p.ready()
+            kept = p._looks, p._from
+            p._looks, p._from = looks, pipe
+            with self.assertRaises(KeyboardInterrupt):
+                e.step(0)
+            p._looks, p._from = kept
         e_other.reset(seed=1)
+        e_other.step(0)
         e_other.step(0)
         np.testing.assert_array_equal(e.step(1)[0], e_other.step(1)[0])
 

@@ -1,0 +1,176 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// step carries out the commands of all copies. A wrong one changes nothing.
+func (c *copies) step() error {
+	copy(c.commands, c.ask.commands)
+	copy(c.seeds, c.ask.seeds)
+	for k, a := range c.ask.actions {
+		copy(c.act.Kinds[k], a)
+	}
+	c.replaced = 0
+	for i := range c.envs {
+		if err := c.check(i); err != nil {
+			return fmt.Errorf("copy %d: %w", i, err)
+		}
+	}
+	if c.workers != nil {
+		c.workers.Run()
+	} else {
+		for i := range c.envs {
+			c.one(i)
+		}
+	}
+	for i, err := range c.errs {
+		if err != nil {
+			return fmt.Errorf("copy %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// check reports what is wrong with a copy's command. Choices that the masks forbid are replaced, or reported.
+func (c *copies) check(i int) error {
+	c.substituted[i] = 0
+	switch c.commands[i] {
+	case Begin, Leave:
+		return nil
+	case Advance:
+	default:
+		return fmt.Errorf("there is no command %d, want at most %d", c.commands[i], Leave)
+	}
+	if !c.running[i] {
+		return errors.New("no episode is under way, want a reset first")
+	}
+	act, obs := c.act.Env(i), c.obs.Env(i)
+	for k := range c.spec.Kinds {
+		round(c.spec.Kinds[k].Action, act.Kinds[k])
+	}
+	active := func(kind, agent int) bool { return obs.Kinds[kind].Active[agent] }
+	if err := envs.CheckAction(c.spec, active, act); err != nil {
+		return err
+	}
+	for k := range c.spec.Kinds {
+		for j, present := range obs.Kinds[k].Active {
+			if !present {
+				continue
+			}
+			if err := c.legal(i, k, j); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// round rounds whole numbers of a box as policies of Stoker do, away from zero at a half.
+func round(s envs.Space, rows []float32) {
+	b, ok := s.(envs.Box)
+	if !ok || b.Integer == nil {
+		return
+	}
+	for i, x := range rows {
+		if b.Integer[i%len(b.Integer)] {
+			rows[i] = float32(math.Round(float64(x)))
+		}
+	}
+}
+
+// legal sees to it that the choices of an agent are legal.
+func (c *copies) legal(i, k, j int) error {
+	kind, o := &c.spec.Kinds[k], &c.obs.Env(i).Kinds[k]
+	w := kind.Action.Width()
+	row, all := c.act.Env(i).Kinds[k][j*w:(j+1)*w], o.MaskOf(j, kind.Action.MaskWidth())
+	for m, n := range c.choices[k] {
+		if n == 0 {
+			continue
+		}
+		var mask []bool
+		if kind.MaskAfter != nil {
+			mask = c.legalNow[:n]
+			if err := kind.MaskAfter(o, j, row[:m], mask); err != nil {
+				return err
+			}
+		} else if all != nil {
+			mask, all = all[:n], all[n:]
+		}
+		switch first := slices.Index(mask, true); {
+		case mask == nil || mask[int(row[m])] || first < 0:
+		case !c.Substitute:
+			return fmt.Errorf("%s %d: choice %g of component %d is forbidden, want one that the mask allows, such as %d", kind.Name,
+				j, row[m], m, first)
+		default:
+			row[m] = float32(first)
+			c.substituted[i]++
+		}
+	}
+	return nil
+}
+
+// one carries out the command of a copy; it touches nothing that belongs to another one.
+func (c *copies) one(i int) {
+	c.errs[i] = nil
+	obs, out := c.obs.Env(i), &c.outcomes[i]
+	switch c.commands[i] {
+	case Leave:
+		return
+	case Begin:
+		c.begin(i)
+		c.begun[i] = c.seeds[i]
+		c.errs[i] = c.envs[i].Reset(c.seeds[i], nil, obs)
+	default:
+		if c.errs[i] = c.envs[i].Step(c.act.Env(i), obs, out); c.errs[i] == nil {
+			c.errs[i] = c.guard.Outcome(out)
+		}
+		c.terminated[i], c.truncated[i], c.elapsed[i], c.mean[i] = out.Terminated, out.Truncated, out.Elapsed, mean(out.Rewards)
+	}
+	if c.errs[i] == nil {
+		c.errs[i] = c.guard.Observation(obs)
+	}
+	c.running[i] = c.errs[i] == nil && !out.Terminated && !out.Truncated
+	c.show(i)
+}
+
+// mean is what returns add up: the mean reward of all agents.
+func mean(rewards [][]float32) float64 {
+	sum, n := 0.0, 0
+	for _, r := range rewards {
+		for _, x := range r {
+			sum += float64(x)
+		}
+		n += len(r)
+	}
+	return sum / float64(n)
+}
+
+// begin clears what is told of a copy's last step.
+func (c *copies) begin(i int) {
+	out := &c.outcomes[i]
+	out.Terminated, out.Truncated = false, false
+	c.episodes[i]++
+	c.terminated[i], c.truncated[i], c.elapsed[i], c.mean[i], c.substituted[i] = false, false, 0, 0, 0
+	for _, r := range out.Rewards {
+		clear(r)
+	}
+	clear(out.Info)
+}
+
+// show puts the graphs of a copy where the client sees them; all else is there.
+func (c *copies) show(i int) {
+	for k, g := range c.graphs {
+		if g == nil {
+			continue
+		}
+		for j, v := range c.obs.Env(i).Kinds[k].Graphs {
+			g.show(i*c.spec.Kinds[k].Agents+j, v)
+		}
+	}
+}
