@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/internal/workers"
@@ -47,7 +48,9 @@ type copies struct {
 	substituted           []int32
 	bell                  bell
 	workers               *workers.Group
-	legalNow              []bool // scratch: the choices of a component
+	took                  time.Duration // the last step, by one worker
+	simple                bool          // one agent that makes one choice
+	legalNow              []bool        // scratch: the choices of a component
 }
 
 func newCopies(build func() (envs.Env, error), o Options) (*copies, error) {
@@ -70,6 +73,9 @@ func newCopies(build func() (envs.Env, error), o Options) (*copies, error) {
 		c.choices = append(c.choices, envs.Choices(c.spec.Kinds[k].Action))
 		c.legalNow = slices.Grow(c.legalNow, slices.Max(c.choices[k]))
 	}
+	first := &c.spec.Kinds[0]
+	_, choice := first.Action.(envs.Discrete)
+	c.simple = choice && len(c.spec.Kinds) == 1 && first.Agents == 1 && first.MaskAfter == nil
 	if err := c.share(newBlock(c.spec, n)); err != nil {
 		return nil, err
 	}
