@@ -2,6 +2,7 @@
 
 gymnasium.make("stoker/Pricing-v1") and make_vec step an environment, once this package is imported
 parallel_env("stoker/Sizing-v3") is one with several agents for PettingZoo
+baseline("spss", env) is a baseline with predict; observations(ID, seeds) is what it sees; to_hetero(obs, spec) makes graphs
 serve(policy)       answers `stoker eval --policy mine=cmd:python my_policy.py`
 evaluate(policy, …) runs `stoker eval` for a policy of this process
 export_sb3(model, vecnormalize, "x.onnx") writes a model of Stable-Baselines3 as ONNX
@@ -17,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 _PLACES = {"evaluate": "._evaluate", "export_sb3": "._export", "serve": "._serve", "StokerEnv": ".env",
-           "StokerVectorEnv": ".vector", "register": ".env", "parallel_env": ".parallel", "SharedVecEnv": ".parallel"}
-__all__ = ["evaluate", "export_sb3", "parallel_env", "register", "serve", "SharedVecEnv", "StokerEnv", "StokerVectorEnv"]
+           "StokerVectorEnv": ".vector", "register": ".env", "parallel_env": ".parallel", "SharedVecEnv": ".parallel",
+           "baseline": ".baselines", "observations": ".baselines", "to_hetero": ".baselines"}
+__all__ = ["baseline", "evaluate", "export_sb3", "observations", "parallel_env", "register", "serve", "SharedVecEnv", "StokerEnv",
+           "StokerVectorEnv", "to_hetero"]
 
 
 def __getattr__(name: str) -> Any:  # when it is asked for: the relay of evaluate starts without NumPy

@@ -90,7 +90,7 @@ class Opened:
         self._warned = False
         self._open()
         self.kinds = [Kind(k, self.process.arrays, i) for i, k in enumerate(self.process.spec["kinds"])]
-        if self.process.spec["id"] != id:
+        if id and self.process.spec["id"] != id:
             self.process.close()
             raise StokerError(f"the configuration is of {self.process.spec['id']}, and not of {id}")
         self.quantities: list[str] = [q["name"] for q in self.process.spec.get("info", [])]

@@ -7,6 +7,7 @@ import sys
 import threading
 import unittest
 import warnings
+from importlib.util import find_spec
 
 try:
     import gymnasium as gym
@@ -272,6 +273,56 @@ class TestAgents(unittest.TestCase):
             seen, rewards, ended, infos = v.step(np.full((12, 4), 0.5, np.float32))
             self.assertEqual((seen.shape[0], rewards.shape, bool(ended.any())), (12, (12,), step == 2))
         self.assertIn("terminal_observation", infos[0])
+
+
+@unittest.skipIf(MISSING, MISSING)
+class TestBaselines(unittest.TestCase):
+    def test_a_baseline_acts_as_in_stoker(self):
+        import stoker_rl
+
+        for id, name in (("stoker/DeepRM-v1", "sjf"), ("stoker/Placement-v2", "tetris"), ("stoker/Pricing-v1", "spss")):
+            e, v = gym.make(id, illegal="raise"), stoker_rl.StokerVectorEnv(id, 2, illegal="raise")
+            self.addCleanup(e.close)
+            self.addCleanup(v.close)
+            one, both = stoker_rl.baseline(name, e), stoker_rl.baseline(name, v)
+            e.reset(seed=6)
+            v.reset(seed=5)
+            for _ in range(5):
+                a, all_of_them = one.predict()[0], both.predict()[0]
+                self.assertTrue(e.action_space.contains(a), a)
+                np.testing.assert_array_equal(a, all_of_them[1])
+                self.assertEqual(e.step(a)[1], v.step(all_of_them)[1][1])
+        for name, want in (("nosuch", "nosuch"), ("arms", "made for"), ("zoo:nosuch", "nosuch")):
+            with self.assertRaisesRegex(ValueError, want):
+                stoker_rl.baseline(name, e).predict()
+        with self.assertRaises(TypeError):
+            stoker_rl.baseline("random", gym.make("CartPole-v1"))
+
+    def test_observations_and_graphs(self):
+        import stoker_rl
+        from stoker_rl.baselines import hetero_arrays
+
+        seen = stoker_rl.observations("stoker/Pricing-v1", "1-2,9", overrides=["env.windows=3"])
+        self.assertEqual(seen.shape[0], 9)
+        e = gym.make("stoker/Pricing-v1", overrides=["env.windows=3"])
+        self.addCleanup(e.close)
+        np.testing.assert_array_equal(e.reset(seed=9)[0], seen[6])
+        for seeds in ("x", []):
+            with self.assertRaisesRegex(ValueError, "seeds"):
+                stoker_rl.observations("stoker/Pricing-v1", seeds)
+        e = gym.make("stoker/Placement-v2").unwrapped
+        self.addCleanup(e.close)
+        obs, _ = e.reset(seed=1)
+        parts = hetero_arrays(obs, e.stoker_spec)
+        for key, part in parts.items():
+            if isinstance(key, tuple):
+                self.assertEqual(part["edge_index"].shape[1], len(part["edge_attr"]))
+                for end, of in zip(part["edge_index"], (key[0], key[2])):
+                    self.assertTrue((end < len(parts[of]["x"])).all())
+        self.assertGreater(sum(len(p["x"]) for k, p in parts.items() if isinstance(k, str)), 0)
+        if not find_spec("torch_geometric"):
+            with self.assertRaisesRegex(ImportError, "pip install"):
+                stoker_rl.to_hetero(obs, e.stoker_spec)
 
 
 @unittest.skipIf(MISSING, MISSING)
