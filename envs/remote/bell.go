@@ -14,6 +14,7 @@ type bell struct {
 	last     uint32        // the step that was carried out last
 	received uint32        // frames since Open
 	patience time.Duration // for which the server looks
+	slept    time.Time     // when it stopped looking
 	failure  error         // of the last step
 }
 
@@ -30,6 +31,9 @@ func (c *copies) watch() {
 	b := &c.bell
 	b.sleeps.Store(0)
 	start := time.Now()
+	if start.Sub(b.slept) < mostPatience {
+		b.patience = min(2*b.patience, mostPatience) // it was woken soon: a little more patience finds the next step
+	}
 	for looks := 0; ; looks++ {
 		if b.asked.Load() != b.last {
 			c.ring()
@@ -44,6 +48,7 @@ func (c *copies) watch() {
 		}
 		// A client that has seen no sleeper has asked before the next look, or sends a frame in the end.
 		if b.sleeps.Store(1); b.asked.Load() == b.last {
+			b.slept = time.Now()
 			return
 		}
 		b.sleeps.Store(0)

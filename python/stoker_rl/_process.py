@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ DONE, FAILED, ENDED, REPLACED, SLEEPS = range(16, 21)  # and the server's
 INSIDE = Path(__file__).parent / "bin" / ("stoker.exe" if os.name == "nt" else "stoker")  # where pip has built it
 _HEADER = struct.Struct("=II")
 _MOST_LOOKS, _LEAST_LOOKS = 4096, 64  # some 120 and 2 microseconds
+_SOON = 1e-4  # seconds
 _WEAK = platform.machine().lower() not in ("x86_64", "amd64")
 _FORKED = "the environment was made in another process: make it in the one that steps it"
 _THREADS = "two threads use one environment: give each thread its own, or a lock"
@@ -62,7 +64,7 @@ class Process:
         _ALIVE.add(self)
         self._owed = 0  # answers of calls that were interrupted, to be dropped
         self._got = bytearray()  # of the next answer
-        self._looks, self._most, self._least = (range(n) for n in (_MOST_LOOKS, _MOST_LOOKS, _LEAST_LOOKS))
+        self._looks = range(_MOST_LOOKS)
         # In a group of its own: Ctrl-C ends a call here, not the server.
         apart: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}
         name, file = _memory()
@@ -126,11 +128,13 @@ class Process:
                 self._send(WAKE, b"")
             for _ in self._looks:
                 if w[DONE] == n:
-                    self._looks = self._most
                     break
-            else:  # to be woken takes long, to look in vain too
-                self._looks = range(max(len(self._looks) // 2, len(self._least)))
+            else:  # to be woken takes long, to look in vain too: longer looks only where an answer comes soon after them
+                start = time.perf_counter()
                 self._exchange(STEP, b"", False)
+                soon = time.perf_counter() - start < _SOON
+                n = len(self._looks)
+                self._looks = range(min(2 * n, _MOST_LOOKS) if soon else max(n // 2, _LEAST_LOOKS))
             if _WEAK:
                 self._order()
             if w[FAILED]:
