@@ -1,8 +1,10 @@
-"""Steps a second beside Gymnasium's own environments, in turns: python bench.py [TURNS]. The variable STOKER names the program."""
+"""Speed beside Gymnasium's own environments, in turns, the share of a step's time that Python takes, and memory over ten million
+steps: python bench.py [TURNS]. The variable STOKER names the program."""
 
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -43,3 +45,40 @@ for name, (copies, ours, theirs) in ROWS.items():
           f"({ratios[0]:.1f} to {ratios[-1]:.1f})", flush=True)
     for e in pair:
         e.close()
+
+for name in ("Sizing-v3", "Pricing-v1", "Placement-v2"):
+    env = vector("stoker/" + name, 16)
+    env.reset(seed=1)
+    process, inside = env.unwrapped._o.process, 0.0
+    serve = process.step
+
+    def timed():
+        global inside
+        start = time.perf_counter()
+        serve()
+        inside += time.perf_counter() - start
+
+    process.step = timed
+    actions = [env.action_space.sample() for _ in range(20)]
+    n, start = 0, time.perf_counter()
+    while (total := time.perf_counter() - start) < 8 * SECONDS:
+        env.step(actions[n % len(actions)])
+        n += 1
+    print(f"16 copies of {name}: {16 * n / total:,.0f} steps/s, {100 * (1 - inside / total):.1f} % of the time in Python", flush=True)
+    env.close()
+
+
+def resident(process):
+    line = next(s for s in Path(f"/proc/{process}/status").read_text().splitlines() if s.startswith("VmRSS"))
+    return int(line.split()[1]) // 1024
+
+
+if Path("/proc/self/status").exists():
+    env = vector("stoker/CartPole-v1", 256)
+    env.reset(seed=1)
+    actions = np.random.default_rng(1).integers(2, size=(64, 256))
+    for i in range(40_001):
+        env.step(actions[i % 64])
+        if i % 10_000 == 0:
+            print(f"{256 * i:,} steps: {resident('self')} MB in Python, {resident(env.unwrapped._o.process._child.pid)} in stoker")
+    env.close()
