@@ -21,6 +21,9 @@ import (
 type AutoscalerConfig struct {
 	// File is one that stoker search autoscaler wrote; it takes the place of all other keys.
 	File string `yaml:"file,omitempty" json:"file,omitempty"`
+	// Tuned takes base and functions from numbers that come with Stoker for the workflow, found by search for the cpu target
+	// that is nearest to CPU.
+	Tuned bool `yaml:"tuned,omitempty" json:"tuned,omitempty"`
 	// Base is the first configuration of every function; CPU, memory and concurrency limits stay at it. The default is
 	// the middle of each range.
 	Base []float64 `yaml:"base" json:"base" range:"[0,1]"`
@@ -59,6 +62,9 @@ func (c *AutoscalerConfig) Validate() error {
 	if c.CPU == 0 && c.Concurrency == 0 {
 		return bounds.Errorf("cpu", "and concurrency are 0, want a target for one of them at least")
 	}
+	if c.Tuned && c.CPU == 0 {
+		return bounds.Errorf("tuned", "is true where cpu is 0, want a cpu target: the numbers were searched for one")
+	}
 	for i := range c.Functions {
 		if err := checkShares(fmt.Sprintf("functions[%d].base", i), c.Functions[i].Base); err != nil {
 			return err
@@ -96,9 +102,17 @@ func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
 	}
 	p := &Autoscaler{config: c}
 	p.Policy = kept.As("autoscaler", p)
-	var err error
-	if _, p.world, err = newWorld("autoscaler", env); err != nil {
+	e, w, err := newWorld("autoscaler", env)
+	if err != nil {
 		return nil, err
+	}
+	p.world = w
+	if c.Tuned && c.File == "" {
+		found, err := shipped[AutoscalerConfig]("autoscaler", c.CPU, e)
+		if err != nil {
+			return nil, err
+		}
+		p.config.Base, p.config.Functions = found.Base, found.Functions
 	}
 	if err := p.setBases(); err != nil {
 		return nil, err

@@ -1,13 +1,9 @@
 package sizing
 
 import (
-	"embed"
 	"fmt"
-	"io/fs"
 	"math"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
@@ -99,7 +95,12 @@ func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
 		from = c.File
 		c, err = crossentropy.Read[RuleConfig]("rule", c.File)
 	case len(c.Functions) == 0:
-		c, err = shippedRule(c.Weight, e)
+		weight := c.Weight
+		if weight == 0 {
+			r := e.Config().Reward
+			weight = worth(&r)
+		}
+		c, err = shipped[RuleConfig]("rule", weight, e)
 	}
 	if err != nil {
 		return nil, err
@@ -164,12 +165,6 @@ func (p *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// rules holds numbers that stoker search rule found, named by environment, workflow and the worth of a kept window:
-// v3-parallel-2.json. docs/agents/sizing-baselines.md has the commands.
-//
-//go:embed rules/*.json
-var rules embed.FS
-
 // worth is what a reward pays for a kept window: its dial where it has one, of a range the middle in ratio.
 func worth(r *sizing.Reward) float64 {
 	switch len(r.Dial) {
@@ -179,45 +174,6 @@ func worth(r *sizing.Reward) float64 {
 		return r.Dial[0]
 	}
 	return math.Sqrt(r.Dial[0] * r.Dial[1])
-}
-
-// shippedRule returns the numbers for an environment's workflow whose worth of a kept window is nearest to weight, in
-// ratio.
-func shippedRule(weight float64, e *sizing.Env) (RuleConfig, error) {
-	c := e.Config()
-	if weight == 0 {
-		weight = worth(&c.Reward)
-	}
-	_, version, _ := strings.Cut(e.Spec().ID, "-")
-	prefix := version + "-" + c.Workflow + "-"
-	best, off := "", math.Inf(1)
-	names, err := fs.Glob(rules, "rules/*.json")
-	if err != nil {
-		return RuleConfig{}, err
-	}
-	for _, name := range names {
-		text, ok := strings.CutPrefix(strings.TrimSuffix(path.Base(name), ".json"), prefix)
-		x, err := strconv.ParseFloat(text, 64)
-		if !ok || err != nil {
-			continue
-		}
-		if d := math.Abs(math.Log(x / max(weight, 1e-9))); d < off {
-			best, off = name, d
-		}
-	}
-	if best == "" || e.Closed() {
-		load := "this workflow"
-		if e.Closed() {
-			load = "closed-loop users"
-		}
-		return RuleConfig{}, fmt.Errorf("no numbers come with %s (%s, %s); find some with: stoker search rule CONFIG, "+
-			"and name the file: {name: rule, file: FILE}", load, e.Spec().ID, c.Workflow)
-	}
-	b, err := rules.ReadFile(best)
-	if err != nil {
-		return RuleConfig{}, err
-	}
-	return crossentropy.Parse[RuleConfig]("rule", best, b)
 }
 
 // components names what is decided, as the spec does.

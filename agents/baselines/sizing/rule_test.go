@@ -64,6 +64,40 @@ func TestRuleArithmetic(t *testing.T) {
 	}
 }
 
+// A tuned autoscaler has the bases that were found for the nearest CPU target, and keeps its own target. What has no
+// numbers is asked for.
+func TestTunedAutoscaler(t *testing.T) {
+	counted := func(workflow string) *sizing.Env {
+		c := sizing.DefaultCounted()
+		c.Workflow = workflow
+		return must.Get(sizing.NewCounted(c, sizing.DefaultWorkload()))(t)
+	}
+	bases := func(cpu float64) []FunctionBase {
+		c := DefaultAutoscaler()
+		c.Tuned, c.CPU = true, cpu
+		p := must.Get(NewAutoscaler(c, counted(sizing.Parallel)))(t)
+		if p.config.CPU != cpu {
+			t.Errorf("the target is %v, want %v", p.config.CPU, cpu)
+		}
+		if len(p.config.Functions) != 6 {
+			t.Errorf("%d functions have a base, want all six", len(p.config.Functions))
+		}
+		return p.config.Functions
+	}
+	same := func(a, b FunctionBase) bool { return a.Function == b.Function && slices.Equal(a.Base, b.Base) }
+	if !slices.EqualFunc(bases(0.5), bases(0.51), same) || slices.EqualFunc(bases(0.4), bases(0.7), same) {
+		t.Error("bases do not follow the target")
+	}
+	c := DefaultAutoscaler()
+	c.Tuned = true
+	if _, err := NewAutoscaler(c, counted(sizing.Branch)); err == nil || !strings.Contains(err.Error(), "stoker search autoscaler") {
+		t.Errorf("branch: %v", err)
+	}
+	if c.CPU = 0; c.Validate() == nil {
+		t.Error("tuned without a CPU target passes")
+	}
+}
+
 // The numbers that come with Stoker play a whole episode in both versions, and follow the load; those of another
 // workflow are asked for.
 func TestShippedRule(t *testing.T) {
