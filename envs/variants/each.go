@@ -1,9 +1,9 @@
 package variants
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -157,24 +157,25 @@ func (e *Each) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) 
 		return fmt.Errorf("%s: option %d cannot be chosen: the mask forbids it", EachID, i)
 	}
 	w := &e.walk
-	before := w.problem.loss(w.outcome, w.ideal)
+	before, usd := w.problem.loss(w.outcome, w.ideal), w.outcome.USD
 	w.take(i)
 	e.taken = append(e.taken, int32(i))
 	e.running = !w.over()
 	out.Rewards[0][0] = float32(gain * (before - w.problem.loss(w.outcome, w.ideal)))
 	out.Terminated, out.Truncated, out.Elapsed = !e.running, false, 0
-	if err := e.judge(out); err != nil {
+	if err := e.judge(usd, out); err != nil {
 		return fmt.Errorf("%s: %w", EachID, err)
 	}
 	return e.see(obs)
 }
 
-// judge reports what the present plan gives, at the end with all that it takes.
-func (e *Each) judge(out *envs.Outcome) error {
+// judge reports what the present plan gives, at the end with all that it takes. usd is what the plan before the step costs
+// by the model.
+func (e *Each) judge(usd float64, out *envs.Outcome) error {
 	w := &e.walk
 	switch {
 	case w.menu.service != nil:
-		out.Rewards[0][0] = 0
+		out.Rewards[0][0] = w.dearer(usd, w.outcome.USD)
 		report(&w.asked, w.outcome, w.first, true, out.Info)
 		if e.running {
 			return nil
@@ -184,7 +185,12 @@ func (e *Each) judge(out *envs.Outcome) error {
 		if err != nil {
 			return err
 		}
-		out.Rewards[0][0] = measured(&w.asked, &m, w.first, cmp.Or(w.penalty, e.shelf.config.Penalty), out.Info)
+		if w.penalty == 0 {
+			out.Rewards[0][0] = float32(measured(&w.asked, &m, w.first, e.shelf.config.Penalty, missedBy, out.Info))
+			return nil
+		}
+		reward := measured(&w.asked, &m, w.first, w.penalty, missedPart*w.penalty, out.Info) / math.Sqrt(w.penalty)
+		out.Rewards[0][0] = float32(reward) - w.dearer(w.first.USD, usd)
 		return nil
 	case e.running:
 		report(&w.problem, w.outcome, w.ideal, true, out.Info)
@@ -193,6 +199,16 @@ func (e *Each) judge(out *envs.Outcome) error {
 	ideal, err := e.shelf.ideal(&w.task)
 	report(&w.problem, w.outcome, ideal, w.problem.Keeps(w.outcome), out.Info)
 	return err
+}
+
+// dearer is the reward, before an episode's end, of a step that takes the plan from one cost by the model to another where
+// the episode draws its penalty. At the end what such steps have earned is subtracted: the return is the same, and each
+// choice is credited at once for the price that it has.
+func (w *walk) dearer(from, to float64) float32 {
+	if w.penalty == 0 {
+		return 0
+	}
+	return float32(priced * (from - to) / w.first.USD / math.Sqrt(w.penalty))
 }
 
 // CopyFrom implements [envs.Env].

@@ -54,33 +54,43 @@ func TestDial(t *testing.T) {
 	if math.Abs(mean-0.5) > 5*math.Sqrt(1.0/12/n) || math.Abs(square-1.0/3) > 5*math.Sqrt(4.0/45/n) {
 		t.Errorf("the place in the range has the mean %g and the mean square %g, want 1/2 and 1/3", mean, square)
 	}
-	// The same plan under two penalties: what is seen and what is paid differ by the penalty alone.
+	// The same plan under two penalties: what is seen differs by the penalty alone, and the return is what a served plan
+	// costs and misses, over the root of the penalty. Each choice earns what it saves by the model.
 	missed, columns := 0, len(dialFeatures)
-	rewards := map[float64][]float32{}
+	costs := map[float64][]float64{}
 	for _, penalty := range []float64{2, 50} {
 		e := must.Get(NewEach(dialled(penalty, penalty), nil))(t)
 		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 		for seed := range uint64(10) {
 			must.Do(t, e.Reset(seed, nil, obs))
 			row := obs.Kinds[0].Graphs[0].Nodes[ProblemNode].Features
-			if got, want := row[columns-1], float32(penalty/(penalty+10)); got != want {
+			if got, want := row[columns-1], float32(math.Log(penalty)); math.Abs(float64(got-want)) > 1e-6 {
 				t.Errorf("a penalty of %g is seen as %g, want %g", penalty, got, want)
 			}
+			earned := 0.0
 			for e.running {
 				e.Follow(e.Present(nil), 1, act)
 				must.Do(t, e.Step(act, obs, out))
+				earned += float64(out.Rewards[0][0])
+				planned := 5 * (1 - e.walk.outcome.USD/e.walk.first.USD) / math.Sqrt(penalty)
+				if e.running && math.Abs(earned-planned) > 1e-4 {
+					t.Errorf("seed %d under %g: the choices so far earned %g, want %g", seed, penalty, earned, planned)
+				}
 			}
-			paid := out.Rewards[0][0]
+			cost := -earned * math.Sqrt(penalty)
 			if out.Info[inViolated] == 1 {
-				paid += float32(penalty)
+				cost -= penalty * (1 + 0.5*min(out.Info[inP95]/e.Problem().Latency-1, 1))
 				missed++
 			}
-			rewards[penalty] = append(rewards[penalty], paid)
+			if want := 5 * out.Info[inExcess]; math.Abs(cost-want) > 1e-3 {
+				t.Errorf("seed %d under %g: without its penalty the plan costs %g, want %g", seed, penalty, cost, want)
+			}
+			costs[penalty] = append(costs[penalty], cost)
 		}
 	}
-	for i, x := range rewards[2] {
-		if d := math.Abs(float64(x - rewards[50][i])); d > 1e-4 || missed == 0 {
-			t.Errorf("seed %d: without its penalty the reward is %g and %g; %d percentiles are missed", i, x, rewards[50][i], missed)
+	for i, x := range costs[2] {
+		if d := math.Abs(x - costs[50][i]); d > 1e-3 || missed == 0 {
+			t.Errorf("seed %d: without its penalty the plan costs %g and %g; %d percentiles are missed", i, x, costs[50][i], missed)
 		}
 	}
 	for want, change := range map[string]func(*EnvConfig){

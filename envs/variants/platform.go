@@ -293,23 +293,25 @@ func (s *service) bound(t *task, n *menu, accuracy float64, part float64) (float
 	return float64(1.05*s.known[at]) + float64(2*part*(cheap.Seconds-quick.Seconds)), nil
 }
 
-// What cost is worth in reward, and by how much more a percentile counts that is missed by far.
+// What cost is worth in reward, and by how much more a percentile counts that is missed by far: a number or, where the
+// penalty is drawn, a part of the penalty, so that the penalty is the one price of a miss.
 const (
-	priced   = 5
-	missedBy = 5
+	priced     = 5
+	missedBy   = 5
+	missedPart = 0.5
 )
 
 // measured reports what a plan gave when it was served, and returns its reward: −5 times its cost above that of the
-// model's plan without a margin, as a share of it; less the penalty and 5 times the share by which the percentile is
-// missed, at most 1, where it is.
-func measured(p *Problem, m *Measured, first Outcome, penalty float64, info []float64) float32 {
+// model's plan without a margin, as a share of it; less, where the percentile is missed, the penalty and far times the
+// share by which it is missed, at most 1.
+func measured(p *Problem, m *Measured, first Outcome, penalty, far float64, info []float64) float64 {
 	out := Outcome{Seconds: m.Mean.Value, USD: m.USD.Value, Accuracy: m.Accuracy}
 	keeps := within(m.P95.Value, p.Latency)
 	report(p, out, first, keeps, info)
 	info[inP95], info[inCold] = m.P95.Value, m.ColdRequests
 	reward := -float64(priced * (out.USD/first.USD - 1))
 	if !keeps {
-		reward -= penalty + float64(missedBy*min(m.P95.Value/p.Latency-1, 1))
+		reward -= penalty + float64(far*min(m.P95.Value/p.Latency-1, 1))
 	}
-	return float32(reward)
+	return reward
 }

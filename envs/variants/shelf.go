@@ -68,7 +68,9 @@ type EnvConfig struct {
 	// costs in [Env], as the measure ideal has it.
 	Penalty float64 `yaml:"penalty" json:"penalty" range:"[0,1e6]"`
 	// Penalties, the lowest and the highest, make a dial where plans are served: each episode draws its penalty between
-	// them by its seed, log-uniformly, and the policy sees it. [5, 5] is 5 in every episode. Empty is off: Penalty holds.
+	// them by its seed, log-uniformly, and the policy sees it. [5, 5] is 5 in every episode. The reward is divided by the
+	// root of the penalty, or episodes of high ones would drown the others: under one penalty the same policy is best.
+	// Empty is off: Penalty holds.
 	Penalties []float64 `yaml:"penalties,omitempty" json:"penalties,omitempty" range:"(0,1e6]"`
 	// Credit is how the agents of [Env] are rewarded: all by what their plan gives (team), or each by how much better the
 	// plan is than with the present plan's option in place of its own (difference).

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // Kinds of nodes and edges in the graph that [Each] shows.
@@ -60,8 +61,8 @@ var problemFeatures = []envs.Feature[walk]{
 
 // dialFeatures are those of problems whose penalty is drawn.
 var dialFeatures = append(slices.Clone(problemFeatures),
-	envs.NewFeature("penalty", "as x/(x+10)", "what a missed percentile costs",
-		func(w *walk) float32 { return float32(w.penalty / (w.penalty + 10)) }))
+	envs.NewFeature("penalty", "as ln x", "what a missed percentile costs",
+		func(w *walk) float32 { return float32(portable.Log(w.penalty)) }))
 
 // ofService is a feature that is 0 where plans are not served.
 func ofService(name, unit, doc string, of func(*walk, *service) float32) envs.Feature[walk] {
