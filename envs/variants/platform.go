@@ -243,17 +243,21 @@ func serviceOf(m *Model, n uint64, requests int, load string) (*service, error) 
 	s := &service{platform: Platform{ColdStart: between(0, 0.3, 5), ColdCV: 0.3, KeepAlive: between(1, 60, 900)}, number: n,
 		requests: requests, load: load}
 	s.rate = between(2, 0.1, 20) / s.platform.KeepAlive
-	s.kind = []string{workload.Poisson, workload.Bursty}[key.With(3).IntN(2)]
-	c := workload.Default()
-	c.Kind, c.Rate = s.kind, s.rate
-	// Bursts and what is between them last as long as instances are kept, so that they matter.
-	c.Burst = workload.Burst{Factor: 6, On: max(1, s.platform.KeepAlive/4), Off: max(1, s.platform.KeepAlive)}
-	s.period = Period{Warmup: math.Ceil(s.platform.KeepAlive / 60), Minutes: math.Ceil(float64(requests) / s.rate / 60)}
-	c.Length = int(s.period.Warmup+s.period.Minutes) + 1
-	source, err := workload.Open(c)
+	warmup := math.Ceil(s.platform.KeepAlive / 60)
+	var source *workload.Source
+	var err error
 	if load == AzureLoad {
 		s.kind = load
-		source, s.period, err = ofAzure(key, s.rate, requests, s.period.Warmup)
+		source, s.period, err = ofAzure(key, s.rate, requests, warmup)
+	} else {
+		s.kind = []string{workload.Poisson, workload.Bursty}[key.With(3).IntN(2)]
+		c := workload.Default()
+		c.Kind, c.Rate = s.kind, s.rate
+		// Bursts and what is between them last as long as instances are kept, so that they matter.
+		c.Burst = workload.Burst{Factor: 6, On: max(1, s.platform.KeepAlive/4), Off: max(1, s.platform.KeepAlive)}
+		s.period = Period{Warmup: warmup, Minutes: math.Ceil(float64(requests) / s.rate / 60)}
+		c.Length = int(s.period.Warmup+s.period.Minutes) + 1
+		source, err = workload.Open(c)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("its load: %w", err)
