@@ -106,6 +106,8 @@ class Process:
             self.arrays[a["name"]] = np.frombuffer(memory, a["dtype"], n, a["offset"]).reshape(a["shape"])
         self.commands, self.seeds = self.arrays.pop("commands"), self.arrays.pop("seeds")
         self.actions = [self.arrays.pop(k["name"] + "/action") for k in self.spec["kinds"]]
+        for told in self.arrays.values():  # the server reads what it has shown: masks, and observations that baselines see
+            told.flags.writeable = False
 
     def ready(self) -> None:
         """Called before commands, seeds and actions are written: waits for a step that an interrupted call has left."""

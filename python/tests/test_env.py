@@ -277,6 +277,15 @@ class TestAgents(unittest.TestCase):
 
 @unittest.skipIf(MISSING, MISSING)
 class TestBaselines(unittest.TestCase):
+    def test_views_are_read_only(self):
+        """The server reads what it has shown, so that nobody may change it."""
+        env = gym.make_vec("stoker/CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point", copy=False)
+        self.addCleanup(env.close)
+        seen, _ = env.reset(seed=1)
+        with self.assertRaises(ValueError):
+            seen *= 2
+        self.assertTrue(seen.copy().flags.writeable)
+
     def test_a_baseline_acts_as_in_stoker(self):
         import stoker_rl
 
