@@ -84,11 +84,9 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	}()
 	if config != "" {
 		load := func(sets []string) (*configs.Experiment, error) { return configs.Load(config, sets, names) }
-		x, err := inEvaluation(load, sets)
-		if err != nil {
+		if c.Experiment, err = inEvaluation(load, sets); err != nil {
 			return nil, err
 		}
-		c.Experiment = x
 	}
 	paths, err = matched(paths)
 	if err != nil {

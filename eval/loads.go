@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,10 +70,7 @@ func (s *Summary) SetLoad(p *Played, r *envs.LoadReport) error {
 		if stats.Mean(scores.Flat()) < hopeless {
 			continue
 		}
-		why := r.Unmet
-		if why == "" {
-			why = r.Bound()
-		}
+		why := cmp.Or(r.Unmet, r.Bound())
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasSuffix(w, why) })
 		r.Warnings = append([]string{fmt.Sprintf("%s, which knows the load to come, too violates all %s: %s", con.Name, of, why)},
 			r.Warnings...)
