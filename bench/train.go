@@ -53,7 +53,6 @@ func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration
 	if err != nil {
 		return 0, err
 	}
-	defer v.Close()
 	a, err := catalog.Default().Learner(x.Agent.Name)
 	if err != nil {
 		return 0, err
@@ -154,7 +153,6 @@ func (o Options) scaled(n int, f form, e nets.Engine) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer v.Close()
 	needs, err := c.Needs(v.Spec(), x.Train.Steps)
 	if err != nil {
 		return Result{}, err

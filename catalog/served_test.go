@@ -42,7 +42,6 @@ func serves(t *testing.T, names *catalog.Catalog, l catalog.Learner, x *configs.
 	t.Helper()
 	make1 := func() (envs.Env, error) { return names.NewEnv(x.Env.Name, x.Env.Config, x.Workload) }
 	v := must.Get(envs.NewVector(make1, envs.VectorOptions{NumEnvs: 2, Seed: 1, Workers: 1}))(t)
-	defer v.Close()
 	engine := native.New(native.Options{Threads: 1})
 	learner := must.Get(l.New(x.Agent.Config, agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: engine, Act: engine, Seed: 1,
 		Steps: 8, NewEnv: make1, Teacher: func(string) (agents.Teacher, error) { return idle{}, nil }}))(t)

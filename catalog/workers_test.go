@@ -24,7 +24,6 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		run := func(workers int) uint64 {
 			v := must.Get(envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), sizing.DefaultWorkload()) },
 				envs.VectorOptions{NumEnvs: copies, Seed: 11, Workers: workers}))(t)
-			defer v.Close()
 			sampler := must.Get(envs.NewActionSampler(v.Spec()))(t)
 			must.Do(t, v.Reset())
 			stream, h := rng.NewStream(11, "actions"), fnv.New64a()

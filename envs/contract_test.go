@@ -78,7 +78,6 @@ type walker struct {
 func newWalker(t testing.TB, build envtest.Build, opts envs.VectorOptions) *walker {
 	t.Helper()
 	v := must.Get(envs.NewVector(build, opts))(t)
-	t.Cleanup(v.Close)
 	s := must.Get(envs.NewActionSampler(v.Spec()))(t)
 	return &walker{v: v, sampler: s, stream: rng.NewStream(1, "walker")}
 }

@@ -16,7 +16,6 @@ func ExampleVector() {
 		fmt.Println(err)
 		return
 	}
-	defer v.Close()
 	sampler, err := envs.NewActionSampler(v.Spec())
 	if err != nil {
 		fmt.Println(err)

@@ -3,7 +3,7 @@ package envs
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/envs/internal/workers"
+	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -59,7 +59,6 @@ type Vector struct {
 	ended    []bool
 	pool     []Episode // one per copy, so that Finished does not allocate
 	errs     []error
-	workers  *workers.Group
 }
 
 // NewVector makes opts.Copies environments with build.
@@ -101,9 +100,6 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 		v.stats[i] = NewEpisodeStatistics(v.spec)
 		v.pool[i].Info = make([]float64, len(v.spec.Info))
 	}
-	if opts.Workers > 1 {
-		v.workers = workers.Start(min(opts.Workers, n), n, v.stepOne)
-	}
 	return v, nil
 }
 
@@ -115,14 +111,6 @@ func (v *Vector) NumEnvs() int { return v.opts.NumEnvs }
 
 // Env returns copy i, to read or to copy from; stepping it by hand breaks the vector.
 func (v *Vector) Env(i int) Env { return v.envs[i] }
-
-// Close stops the workers.
-func (v *Vector) Close() {
-	if v.workers != nil {
-		v.workers.Stop()
-		v.workers = nil
-	}
-}
 
 // Reset starts an episode in every copy.
 func (v *Vector) Reset() error {
@@ -157,13 +145,7 @@ func EpisodeSeed(seed uint64, copy int, n uint64) uint64 {
 // [Guard].
 func (v *Vector) Step() error {
 	v.Before, v.Obs = v.Obs, v.Before
-	if v.workers != nil {
-		v.workers.Run()
-	} else {
-		for i := range v.envs {
-			v.stepOne(i)
-		}
-	}
+	pool.Do((*stepping)(v), len(v.envs), v.opts.Workers)
 	v.Finished = v.Finished[:0]
 	var first error
 	for i, err := range v.errs {
@@ -191,6 +173,12 @@ func (v *Vector) lastSeed(i int) uint64 {
 	}
 	return EpisodeSeed(v.opts.Seed, i, n)
 }
+
+// stepping is a step of all copies as a job.
+type stepping Vector
+
+// Part implements [pool.Job].
+func (s *stepping) Part(i, _ int) { (*Vector)(s).stepOne(i) }
 
 // stepOne steps copy i; it touches nothing that belongs to another copy.
 func (v *Vector) stepOne(i int) {

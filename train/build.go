@@ -216,9 +216,6 @@ func trainSplit(w workload.Config) string {
 }
 
 func (w *world) close() {
-	if w.vector != nil {
-		w.vector.Close()
-	}
 	for _, e := range []nets.Engine{w.trainer, w.actor} {
 		if e != nil {
 			// Closing frees memory; there is nothing left to lose.

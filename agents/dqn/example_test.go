@@ -26,7 +26,6 @@ func learn() error {
 	if err != nil {
 		return err
 	}
-	defer v.Close()
 	c := dqn.Default()
 	c.Hidden, c.Batch, c.LearningStarts = []int{16}, 32, 100
 	cpu := native.New(native.Options{})

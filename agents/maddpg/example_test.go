@@ -27,7 +27,6 @@ func learn() error {
 	if err != nil {
 		return err
 	}
-	defer v.Close()
 
 	c := maddpg.Default()
 	c.Mix, c.Hidden, c.LearningStarts, c.RandomSteps, c.UpdateEvery = maddpg.Joint, []int{16}, 100, 0, 4

@@ -38,7 +38,6 @@ func newRun(t testing.TB, c Config, o toyOptions, vo envs.VectorOptions, engines
 	}
 	vo.Seed = 11
 	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newToy(o), nil }, vo))(t)
-	t.Cleanup(v.Close)
 	e := native.New(native.Options{})
 	ctx := agents.Context{Spec: v.Spec(), NumEnvs: vo.NumEnvs, Train: e, Act: e, Seed: 4, Steps: 10_000}
 	if len(engines) == 2 {

@@ -33,7 +33,6 @@ type trainer struct {
 func newTrainer(t *testing.T, build func() (envs.Env, error), copies int, c Config, seed uint64, steps int64) *trainer {
 	t.Helper()
 	v := must.Get(envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed}))(t)
-	t.Cleanup(v.Close)
 	e := native.New(native.Options{})
 	l := must.Get(New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: seed, Steps: steps}))(t)
 	must.Do(t, v.Reset())

@@ -111,7 +111,6 @@ func learner(t *testing.T, o normalise.Options, copies int, observe func(*envs.V
 func vector(t *testing.T, copies, workers int) *envs.Vector {
 	t.Helper()
 	v := must.Get(envs.NewVector(newLine, envs.VectorOptions{NumEnvs: copies, Workers: workers, Seed: 3}))(t)
-	t.Cleanup(v.Close)
 	must.Do(t, v.Reset())
 	return v
 }

@@ -99,6 +99,5 @@ func TestSamples(t *testing.T) {
 		if n := l.parts[0].buf.len(); n != k.want {
 			t.Errorf("%s, %s: %d samples, want %d", k.env.Spec().ID, k.autoreset, n, k.want)
 		}
-		v.Close()
 	}
 }

@@ -26,7 +26,6 @@ func learn() error {
 	if err != nil {
 		return err
 	}
-	defer v.Close()
 	c := ppo.Default()
 	c.Rollout, c.Epochs, c.Minibatches = 100, 4, 4
 	cpu := native.New(native.Options{})

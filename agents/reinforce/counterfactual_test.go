@@ -131,7 +131,6 @@ func TestCounterfactualExpectAdvantage(t *testing.T) {
 	l := liftLearner(t, c, copies, 0)
 	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
 		envs.VectorOptions{NumEnvs: copies, Seed: 3}))(t)
-	defer v.Close()
 	var sum, square, n float64
 	for range 80 {
 		must.Do(t, v.Reset())
@@ -182,7 +181,6 @@ func TestCounterfactualWaitForReset(t *testing.T) {
 	l := liftLearner(t, counterfactualConfig(), 2, 0)
 	v := must.Get(envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
 		envs.VectorOptions{NumEnvs: 2, Seed: 3, Autoreset: envs.NextStep}))(t)
-	defer v.Close()
 	must.Do(t, v.Reset())
 	for range 3 * liftSteps {
 		must.Do(t, errors.Join(l.Act(v), v.Step(), l.Observe(v), l.Update()))

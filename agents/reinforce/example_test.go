@@ -27,7 +27,6 @@ func learn() error {
 	if err != nil {
 		return err
 	}
-	defer v.Close()
 	c := reinforce.Default()
 	c.Hidden, c.Rate = []int{8}, 0.01
 	cpu := native.New(native.Options{})

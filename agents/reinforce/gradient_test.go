@@ -27,7 +27,6 @@ type collector struct {
 func newCollector(t testing.TB, c Config, copies int, build func() (envs.Env, error)) *collector {
 	t.Helper()
 	v := must.Get(envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: 1}))(t)
-	t.Cleanup(v.Close)
 	e := native.New(native.Options{Threads: 1})
 	l := must.Get(New(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 1, Steps: 1}))(t)
 	must.Do(t, v.Reset())

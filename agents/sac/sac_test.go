@@ -153,7 +153,6 @@ func TestPolicyFile(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	learner := learn(t, quick(), 600)
 	v := must.Get(envs.NewVector(newLQR, envs.VectorOptions{NumEnvs: 2, Seed: 1}))(t)
-	defer v.Close()
 	must.Do(t, v.Reset())
 	if n := testing.AllocsPerRun(20, func() {
 		for _, f := range []func() error{

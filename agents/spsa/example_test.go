@@ -26,7 +26,6 @@ func findControl() error {
 	if err != nil {
 		return err
 	}
-	defer v.Close()
 	if err := v.Reset(); err != nil {
 		return err
 	}

@@ -26,7 +26,6 @@ type trainer struct {
 func newTrainer(t testing.TB, build func() (envs.Env, error), c Config, copies int, seed uint64) *trainer {
 	t.Helper()
 	v := must.Get(envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: seed}))(t)
-	t.Cleanup(v.Close)
 	must.Do(t, v.Reset())
 	l := must.Get(NewLearner(c, agents.Context{Spec: v.Spec(), NumEnvs: copies, Seed: seed, NewEnv: build}))(t)
 	return &trainer{v, l}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/internal/workers"
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
@@ -47,7 +46,6 @@ type copies struct {
 	elapsed               []int64
 	substituted           []int32
 	bell                  bell
-	workers               *workers.Group
 	took                  time.Duration // the last step, by one worker
 	simple                bool          // one agent that makes one choice
 	legalNow              []bool        // scratch: the choices of a component
@@ -78,9 +76,6 @@ func newCopies(build func() (envs.Env, error), o Options) (*copies, error) {
 	c.simple = choice && len(c.spec.Kinds) == 1 && first.Agents == 1 && first.MaskAfter == nil
 	if err := c.share(newBlock(c.spec, n)); err != nil {
 		return nil, err
-	}
-	if w := min(o.Workers, n); w > 1 {
-		c.workers = workers.Start(w, n, c.one)
 	}
 	return c, nil
 }
@@ -116,13 +111,6 @@ func (c *copies) share(b *block) error {
 	c.terminated, c.truncated = in[bool](b, "terminated"), in[bool](b, "truncated")
 	c.bell = newBell(b)
 	return nil
-}
-
-// close ends the workers.
-func (c *copies) close() {
-	if c.workers != nil {
-		c.workers.Stop()
-	}
 }
 
 // answer appends what a frame is answered by.

@@ -117,11 +117,6 @@ func (s *Server) Serve(r io.Reader, w io.Writer) error {
 		return err
 	}
 	var all *copies
-	defer func() {
-		if all != nil {
-			all.close()
-		}
-	}()
 	for {
 		if all != nil && c.in.Buffered() == 0 {
 			all.watch()
@@ -172,7 +167,6 @@ func (s *Server) open(dst, request []byte) ([]byte, *copies, error) {
 	}
 	opened := Opened{Arrays: all.block.arrays, Bytes: all.block.bytes}
 	if opened.Spec, err = envs.EncodeSpec(all.spec); err != nil {
-		all.close()
 		return nil, nil, err
 	}
 	text, err := json.Marshal(opened)

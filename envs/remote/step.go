@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/pool"
 )
 
 // step carries out the commands of all copies. A wrong one changes nothing.
@@ -37,23 +38,20 @@ const worthwhile = 200 * time.Microsecond
 
 // run carries out the commands of all copies.
 func (c *copies) run() {
-	if c.workers == nil {
-		for i := range c.envs {
-			c.one(i)
-		}
-		return
+	workers := 1
+	if c.took >= worthwhile {
+		workers = min(max(1, c.Workers), len(c.envs))
 	}
-	start, share := time.Now(), 1
-	if c.took < worthwhile {
-		for i := range c.envs {
-			c.one(i)
-		}
-	} else {
-		c.workers.Run()
-		share = min(c.Workers, len(c.envs))
-	}
-	c.took = time.Since(start) * time.Duration(share)
+	start := time.Now()
+	pool.Do((*commanded)(c), len(c.envs), workers)
+	c.took = time.Since(start) * time.Duration(workers)
 }
+
+// commanded is the commands of all copies as a job.
+type commanded copies
+
+// Part implements [pool.Job].
+func (c *commanded) Part(i, _ int) { (*copies)(c).one(i) }
 
 // check reports what is wrong with a copy's command. Choices that the masks forbid are replaced, or reported.
 func (c *copies) check(i int) error {

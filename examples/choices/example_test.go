@@ -39,7 +39,6 @@ func learns(build func() (envs.Env, error)) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer v.Close()
 	c := dqn.Default()
 	c.Hidden, c.Gamma, c.Rate, c.UpdateEvery, c.LearningStarts = []int{32, 32}, 0.9, 1e-3, 4, 500
 	cpu := native.New(native.Options{})

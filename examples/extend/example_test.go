@@ -30,7 +30,6 @@ func trainInRoom() error {
 	if err != nil {
 		return err
 	}
-	defer v.Close()
 	const steps = 4_000
 	c := maddpg.Default()
 	c.Mix, c.Hidden, c.Gamma, c.ActorRate, c.CriticRate = maddpg.Single, []int{16, 16}, 0.9, 1e-3, 3e-3

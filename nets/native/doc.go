@@ -6,11 +6,10 @@
 //	plain    backend in readable Go, float32 and float64: the text that others are tested against, and what runs on arm64
 //	tile     backend of float32 with kernels, on tiles of samples; recorded updates become programs for a few threads
 //	graph    networks over graphs with kernels, beside tile
-//	pool     threads for jobs of microseconds
 //	kernel   the inner loops: assembly for AVX-512 and AVX2 (written by the generators in asm), and the Go that
 //	         defines what they compute
 //
-// Arrows: native → plain, tile, graph; tile → plain (losses), pool; graph → tile, pool; all → core and kernel.
+// Arrows: native → plain, tile, graph; tile → plain (losses); graph → tile; all → core and kernel. Threads are those of internal/pool.
 //
 // Results do not depend on the number of threads, nor on what else the machine does: outside a recorded update
 // each operation runs on the goroutine that calls it, inside one the batch is cut into a number of shards that

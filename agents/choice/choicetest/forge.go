@@ -20,7 +20,6 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(v.Close)
 	e := native.New(native.Options{Threads: 1})
 	l, err := build(agents.Context{Spec: v.Spec(), NumEnvs: 2, Train: e, Act: e, Seed: 1, Steps: 100})
 	if err != nil {

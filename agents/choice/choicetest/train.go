@@ -45,7 +45,6 @@ func Loop(t testing.TB, copies, first int, env func() (envs.Env, error),
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(v.Close)
 	e := native.New(native.Options{Threads: 1})
 	l, err := build(agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: 1, Steps: 20_000})
 	if err != nil {
@@ -105,7 +104,6 @@ func Train(t testing.TB, seed uint64, copies int, steps int64, points int, build
 	}
 	v, err := envs.NewVector(build, envs.VectorOptions{NumEnvs: copies, Seed: rng.New(seed, "training episodes").Uint64()})
 	must(err)
-	defer v.Close()
 	e := native.New(native.Options{Threads: 1})
 	l, err := make(agents.Context{Spec: v.Spec(), NumEnvs: copies, Train: e, Act: e, Seed: seed, Steps: steps})
 	must(err)

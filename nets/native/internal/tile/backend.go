@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/stoker-rl/stoker/nets/internal/core"
-	"github.com/stoker-rl/stoker/nets/native/internal/pool"
+	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 

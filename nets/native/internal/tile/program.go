@@ -3,7 +3,7 @@ package tile
 import (
 	"time"
 
-	"github.com/stoker-rl/stoker/nets/native/internal/pool"
+	"github.com/stoker-rl/stoker/internal/pool"
 )
 
 // wholeOp is an operation on whole tensors, in parts that can run side by side.

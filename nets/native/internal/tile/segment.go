@@ -1,7 +1,7 @@
 package tile
 
 import (
-	"github.com/stoker-rl/stoker/nets/native/internal/pool"
+	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
