@@ -45,7 +45,24 @@ func Exp(x float64) float64 {
 	p = float64(r*p) + 1.0/6
 	p = float64(r*p) + 1.0/2
 	p = float64(float64(r*r) * p)
-	return math.Ldexp(1+(high-(low-p)), int(k))
+	return ldexp(1+(high-(low-p)), int(k))
+}
+
+// ldexp is math.Ldexp for y in [½, 2), faster where the result is a normal number.
+func ldexp(y float64, k int) float64 {
+	if k < -1021 || k > 1022 {
+		return math.Ldexp(y, k)
+	}
+	return math.Float64frombits(math.Float64bits(y) + uint64(k)<<52)
+}
+
+// frexp is math.Frexp for x > 0, faster where x is a normal number.
+func frexp(x float64) (m float64, e int) {
+	bits := math.Float64bits(x)
+	if bits < 1<<52 {
+		return math.Frexp(x)
+	}
+	return math.Float64frombits(bits&(1<<52-1) | 1022<<52), int(bits>>52) - 1022
 }
 
 // Log returns the natural logarithm of x: NaN below 0, −Inf at 0.
@@ -58,7 +75,7 @@ func Log(x float64) float64 {
 	case x == 0:
 		return math.Inf(-1)
 	}
-	m, e := math.Frexp(x)
+	m, e := frexp(x)
 	if m < math.Sqrt2/2 {
 		m, e = 2*m, e-1
 	}
@@ -79,7 +96,7 @@ func Log1p(x float64) float64 {
 	if x > 1 {
 		lost = (1 - (u - x)) / u
 	}
-	m, e := math.Frexp(u)
+	m, e := frexp(u)
 	if m < math.Sqrt2/2 {
 		m, e = 2*m, e-1
 	}
