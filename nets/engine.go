@@ -62,10 +62,11 @@ type Engine interface {
 	// Lerp does dst += t·(src − dst): the soft update of target parameters.
 	Lerp(dst, src Tensor, t float64)
 
-	// Record captures the operations of update, to run them as one. A recorded update reads only tensors, draws
+	// Record captures the operations of updates, to run them as one. A recorded update reads only tensors, draws
 	// nothing and branches on nothing, so that each run does the same operations. Optimizer.Step is part of it,
-	// Optimizer.Advance is called outside before each run.
-	Record(name string, update func()) Recorded
+	// Optimizer.Advance is called outside before each run. Several updates are independent: none reads what another
+	// writes, nor do their [Custom] losses. An engine may run them side by side.
+	Record(name string, updates ...func()) Recorded
 
 	// Err returns the first failure since the last call of Err, and forgets it.
 	Err() error

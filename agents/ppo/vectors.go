@@ -128,18 +128,19 @@ func (m *vectors) allocate(b *learning.Builder) {
 	m.surrogate = b.Loss(nets.Custom{Name: "ppo: surrogate", Func: m.surrogateLoss})
 	m.square = b.Loss(nets.Custom{Name: "ppo: value", Func: m.valueLoss})
 	m.spread = b.Loss(nets.Custom{Name: "ppo: deviation", Func: m.deviationGradient})
-	m.gradient = e.Record("ppo: update", m.learn)
+	m.gradient = e.Record("ppo: update", m.learnPolicy, m.learnValue)
 	m.evaluate = e.Record("ppo: values", func() { e.Copy(m.v, m.judge.Forward(m.s)) })
 }
 
-// learn is one gradient step of all networks.
-func (m *vectors) learn() {
+// learnPolicy is one gradient step of the policy and the deviation, learnValue one of the value. They may run side by side.
+func (m *vectors) learnPolicy() {
 	m.descend(&m.policy, m.adams[0], &m.surrogate, m.dout, m.s)
-	m.descend(&m.value, m.adams[1], &m.square, m.dvalue, m.s)
 	if m.gauss != nil { // after the policy, whose loss leaves the gradient
 		m.descend(&m.deviation, m.adams[2], &m.spread, m.ddeviation, m.zero)
 	}
 }
+
+func (m *vectors) learnValue() { m.descend(&m.value, m.adams[1], &m.square, m.dvalue, m.s) }
 
 func (m *vectors) descend(p *learning.Pass, adam nets.Optimizer, loss *learning.Loss, grad, in nets.Tensor) {
 	loss.Gradient(grad, p.Forward(in))
@@ -180,14 +181,16 @@ func (m *vectors) deviationGradient(_, grad []float64, _ [][]float64, _ [][]int)
 // valueLoss is the value's loss; args[0] is [groups, rows, 1].
 func (m *vectors) valueLoss(_, grad []float64, args [][]float64, _ [][]int) {
 	b := m.b
+	sum := m.m.valueLoss // in a register: the policy's loss adds to its neighbours meanwhile
 	for g, list := range b.samples {
 		for i, s := range list {
 			at := g*m.rows + i
 			loss, slope := valueLoss(args[0][at], float64(b.value[s]), b.ret[s], m.c.ClipRange, m.c.ValueClip)
-			m.m.valueLoss += loss
+			sum += loss
 			grad[at] = slope / float64(len(list))
 		}
 	}
+	m.m.valueLoss = sum
 }
 
 // step implements [model].

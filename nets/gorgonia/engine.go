@@ -60,12 +60,8 @@ func (*backend[T]) Info() (threads int, kernels string) {
 	return runtime.GOMAXPROCS(0), "gorgonia-" + release + "-" + runtime.GOARCH
 }
 
-// Record implements [core.Backend]: the update is called each time.
-func (*backend[T]) Record(f func()) core.Program { return update(f) }
-
-type update func()
-
-func (u update) Run() { u() }
+// Record implements [core.Backend].
+func (*backend[T]) Record(updates []func()) core.Program { return core.Called(updates) }
 
 // Gumbel implements [core.Backend]. It is not among the contract's methods.
 func (*backend[T]) Gumbel([]float32, []uint32) {}

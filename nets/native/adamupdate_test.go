@@ -22,6 +22,8 @@ func TestAdamWithinASegment(t *testing.T) {
 	}
 	shared := mlp
 	shared.Shared = true
+	wide := mlp
+	wide.Hidden = []int{150, 120} // more parameters than one thread changes at a time
 	for name, c := range map[string]struct {
 		arch nets.Arch
 		clip float64
@@ -30,6 +32,7 @@ func TestAdamWithinASegment(t *testing.T) {
 		"clipped":   {mlp, 0.01},
 		"attention": {nets.MeanField{MLP: mlp, Mix: nets.Attention, Score: nets.Exp, Keys: 4, Neighbours: lists}, 0.1},
 		"shared":    {shared, 0},
+		"wide":      {wide, 0}, "wide clipped": {wide, 0.01},
 	} {
 		run := func(threads int, together bool) (all [][]float64) {
 			e := New(Options{Threads: threads})

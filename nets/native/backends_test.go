@@ -144,6 +144,10 @@ func (l *learner) run(t testing.TB, record bool) (all []float64) {
 		l.adam.Advance()
 		must.Do(t, do())
 	}
+	return l.all()
+}
+
+func (l *learner) all() (all []float64) {
 	for _, r := range l.results {
 		all = append(all, values(r)...)
 	}
@@ -156,6 +160,40 @@ func threadsFor(family string) []int {
 		return []int{2}
 	}
 	return []int{1, 2, 5}
+}
+
+// Independent updates recorded together give the bits of each alone, on any number of threads.
+func TestIndependentUpdates(t *testing.T) {
+	value := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 5}}, Hidden: []int{33, 20}, Out: 1, Activation: nets.Tanh}
+	for name, a := range archs() {
+		if a.Kind() == "gumbel-softmax" {
+			continue // has no parameters
+		}
+		for _, batch := range []int{3, 70, 300} {
+			for _, family := range families(t) {
+				var want [2][]float64
+				for i, b := range []nets.Arch{a, value} {
+					want[i] = newLearner(t, New(Options{Kernels: family, Threads: 1}), b, batch).run(t, true)
+				}
+				for _, threads := range threadsFor(family) {
+					e := New(Options{Kernels: family, Threads: threads})
+					both := []*learner{newLearner(t, e, a, batch), newLearner(t, e, value, batch)}
+					r := e.Record("both", both[0].update, both[1].update)
+					for range 3 {
+						both[0].adam.Advance()
+						both[1].adam.Advance()
+						must.Do(t, r.Run())
+					}
+					for i, l := range both {
+						if !slices.Equal(l.all(), want[i]) {
+							t.Errorf("%s, batch %d, %s: update %d of two side by side on %d threads differs from itself alone",
+								name, batch, family, i, threads)
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 // An update gives the same bits whether it is recorded or not, on any number of threads, with either assembly.

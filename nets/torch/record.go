@@ -38,12 +38,16 @@ type recorded struct {
 }
 
 // Record implements [nets.Engine].
-func (e *engine) Record(name string, update func()) nets.Recorded {
-	return &recorded{b: e.back, name: name, update: update}
+func (e *engine) Record(name string, updates ...func()) nets.Recorded {
+	r := &recorded{b: e.back, name: name}
+	if !core.NoFunction(updates) {
+		r.update = core.Called(updates).Run
+	}
+	return r
 }
 
 // Record implements [core.Backend]. The engine has its own.
-func (*backend) Record(func()) core.Program { return nil }
+func (*backend) Record([]func()) core.Program { return nil }
 
 // Run implements [nets.Recorded].
 func (r *recorded) Run() error {

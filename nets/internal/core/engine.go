@@ -34,8 +34,8 @@ type Backend[X Tensor] interface {
 	Copy(dst, src X)
 	Lerp(dst, src X, t float64)
 
-	// Record makes the program of an update, which it may call with the operations captured ([State.Capture]).
-	Record(update func()) Program
+	// Record makes the program of independent updates, which it may call with the operations captured ([State.Capture]).
+	Record(updates []func()) Program
 
 	Gumbel(dst []float32, words []uint32)
 	Parallel(parts int, part func(i, w int))
@@ -43,6 +43,16 @@ type Backend[X Tensor] interface {
 
 // Program is a recorded update as a backend runs it.
 type Program interface{ Run() }
+
+// Called is a [Program] that calls the updates, one after the other.
+type Called []func()
+
+// Run implements [Program].
+func (c Called) Run() {
+	for _, update := range c {
+		update()
+	}
+}
 
 // Learner is what learns of a network in a backend.
 type Learner[X Tensor] interface {

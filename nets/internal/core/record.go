@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -172,20 +173,25 @@ func (s *State) Compare(want, got []string) {
 type recorded[X Tensor] struct {
 	e       *Engine[X]
 	name    string
-	update  func()
-	program Program  // what the backend made of the update at the first run
+	updates []func()
+	program Program  // what the backend made of the updates at the first run
 	first   []string // operations of the first run, in debug mode
 	ran     bool
 }
 
 // Record implements [nets.Engine].
-func (e *Engine[X]) Record(name string, update func()) nets.Recorded {
-	return &recorded[X]{e: e, name: name, update: update}
+func (e *Engine[X]) Record(name string, updates ...func()) nets.Recorded {
+	return &recorded[X]{e: e, name: name, updates: updates}
+}
+
+// NoFunction says that a recorded update has none, or one that is nil.
+func NoFunction(updates []func()) bool {
+	return len(updates) == 0 || slices.ContainsFunc(updates, func(u func()) bool { return u == nil })
 }
 
 // Run implements [nets.Recorded].
 func (r *recorded[X]) Run() error {
-	if r.update == nil {
+	if NoFunction(r.updates) {
 		return r.e.errorf("recorded update %q has no function", r.name)
 	}
 	if r.e.capturing {
@@ -210,7 +216,7 @@ func (r *recorded[X]) once() {
 		return
 	}
 	if r.program == nil || r.e.debug { // in debug mode each run lists its operations
-		p := r.e.back.Record(r.update)
+		p := r.e.back.Record(r.updates)
 		if r.e.Failed() {
 			return
 		}

@@ -1,9 +1,9 @@
 package graph
 
 import (
+	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/core"
-	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 

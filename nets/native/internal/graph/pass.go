@@ -11,9 +11,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/core"
-	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/nets/native/internal/tile"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )

@@ -105,12 +105,8 @@ func (*Backend[T]) TDTarget(y, r, discount, q *Tensor[T]) {
 	}
 }
 
-// Record implements [core.Backend]: the update is called each time.
-func (*Backend[T]) Record(update func()) core.Program { return program(update) }
-
-type program func()
-
-func (p program) Run() { p() }
+// Record implements [core.Backend].
+func (*Backend[T]) Record(updates []func()) core.Program { return core.Called(updates) }
 
 // Gumbel implements [core.Backend].
 func (*Backend[T]) Gumbel(dst []float32, words []uint32) { kernel.Reference().Gumbel(dst, words) }

@@ -50,10 +50,18 @@ type adamStep struct {
 	reduce *reduceOp // first adds up the gradients, where not nil
 	target *Tensor   // then target += tau·(p − target), where not nil
 	tau    float32
+
+	squares []float64 // [groups][pieces], of gradients, where a group has several spans
 }
 
 // NewAdam implements [core.Learner].
-func (n *network) NewAdam(a *core.Adam[*Tensor]) core.Stepper { return &adamStep{Adam: a, net: n} }
+func (n *network) NewAdam(a *core.Adam[*Tensor]) core.Stepper {
+	s := &adamStep{Adam: a, net: n}
+	if s.spans() > 1 {
+		s.squares = make([]float64, n.v.Groups*s.pieces())
+	}
+	return s
+}
 
 // Step implements [core.Stepper].
 func (a *adamStep) Step() {
@@ -63,20 +71,38 @@ func (a *adamStep) Step() {
 		return
 	}
 	a.net.b.doWhole(a)
+	a.net.b.doWhole((*adamChange)(a))
 }
 
-// piece is how many parameters a piece has: with gradients, two shards of them, moments and targets 28 kB.
-const piece = 1 << 10
+// piece is how many parameters a piece has: with gradients, two shards of them, moments and targets 28 kB. Threads divide a
+// group in spans.
+const piece, span = 1 << 10, 1 << 14
 
-func (a *adamStep) parts() int { return a.net.v.Groups }
+func (a *adamStep) pieces() int { return (a.net.v.Size + piece - 1) / piece }
+func (a *adamStep) spans() int  { return (a.net.v.Size + span - 1) / span }
 
-// Part implements [pool.Job].
-func (a *adamStep) Part(g, w int) {
-	n, x, f := a.net.v.Size, a.net.b.workers[w], &a.Now
-	x.adam = kernel.Adam{
-		Beta1: float32(f.Beta1), Rest1: float32(f.Rest1), Beta2: float32(f.Beta2), Rest2: float32(f.Rest2),
-		Rate: float32(f.Rate), Scale: float32(f.Scale), Epsilon: float32(f.Epsilon), Clip: 1,
+// each calls f for the pieces of a span of a group.
+func (a *adamStep) each(group, of int, f func(number, from, to int)) {
+	n := a.net.v.Size
+	for at := of * span; at < min((of+1)*span, n); at += piece {
+		f(group*a.pieces()+at/piece, group*n+at, group*n+min(at+piece, n))
 	}
+}
+
+func (a *adamStep) parts() int { return a.net.v.Groups * a.spans() }
+
+// Part implements [pool.Job]: a group's step where it is one span; else the gradients of a span, and [adamChange] follows.
+func (a *adamStep) Part(i, w int) {
+	if a.spans() == 1 {
+		a.whole(i, w)
+		return
+	}
+	a.each(i/a.spans(), i%a.spans(), func(number, from, to int) { a.squares[number] = a.gradients(from, to) })
+}
+
+// whole does a group's step.
+func (a *adamStep) whole(g, w int) {
+	n, x := a.net.v.Size, a.factors(w)
 	sum := 0.0
 	if a.Clip > 0 { // the whole norm comes first
 		for from := g * n; from < (g+1)*n; from += piece {
@@ -95,6 +121,46 @@ func (a *adamStep) Part(g, w int) {
 	a.GroupNorms.data[g] = float32(math.Sqrt(sum))
 }
 
+// factors are those of the step, in a worker's memory.
+func (a *adamStep) factors(w int) *scratch {
+	x, f := a.net.b.workers[w], &a.Now
+	x.adam = kernel.Adam{
+		Beta1: float32(f.Beta1), Rest1: float32(f.Rest1), Beta2: float32(f.Beta2), Rest2: float32(f.Rest2),
+		Rate: float32(f.Rate), Scale: float32(f.Scale), Epsilon: float32(f.Epsilon), Clip: 1,
+	}
+	return x
+}
+
+// adamChange is the second half of a step where groups have several spans.
+type adamChange adamStep
+
+func (c *adamChange) parts() int {
+	if a := (*adamStep)(c); a.spans() > 1 {
+		return a.parts()
+	}
+	return 0
+}
+
+// Part implements [pool.Job].
+func (c *adamChange) Part(i, w int) {
+	a := (*adamStep)(c)
+	g, at, x, sum := i/a.spans(), i%a.spans(), a.factors(w), 0.0
+	for _, s := range a.squares[g*a.pieces() : (g+1)*a.pieces()] {
+		sum += s
+	}
+	norm := float32(math.Sqrt(sum))
+	if a.Clip > 0 {
+		x.adam.Clip = clipFactor(float32(a.Clip), norm)
+	}
+	if at == 0 {
+		a.GroupNorms.data[g] = norm
+	}
+	a.each(g, at, func(_, from, to int) { a.change(x, from, to) })
+}
+
+func (c *adamChange) reads(t *Tensor) bool  { return (*adamStep)(c).reads(t) }
+func (c *adamChange) writes(t *Tensor) bool { return (*adamStep)(c).writes(t) }
+
 // clipFactor is what a group's gradients are multiplied by. A NaN norm makes all NaN.
 func clipFactor(clip, norm float32) float32 {
 	if clip <= 0 {
@@ -107,7 +173,7 @@ func clipFactor(clip, norm float32) float32 {
 func (a *adamStep) stages() []stage {
 	return []stage{{agents: a.net.v.Agents, run: func(x *context, _, from, to int) {
 		for i := from; i < to; i++ {
-			a.Part(i, x.worker)
+			a.whole(i, x.worker)
 		}
 	}}}
 }

@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/stoker-rl/stoker/nets/internal/core"
 	"github.com/stoker-rl/stoker/internal/pool"
+	"github.com/stoker-rl/stoker/nets/internal/core"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
@@ -85,8 +85,16 @@ type parallelJob struct{ part func(i, w int) }
 
 func (j *parallelJob) Part(i, w int) { j.part(i, w) }
 
-// Record implements [core.Backend]: it makes the program of an update by calling it once.
-func (b *Backend) Record(update func()) core.Program {
+// Record implements [core.Backend]: it makes a program of each update by calling it once.
+func (b *Backend) Record(updates []func()) core.Program {
+	r := &recorded{b: b}
+	for _, u := range updates {
+		r.programs = append(r.programs, b.capture(u))
+	}
+	return r
+}
+
+func (b *Backend) capture(update func()) *program {
 	p := &program{b: b}
 	b.program = p
 	defer func() { b.program = nil }()

@@ -87,7 +87,7 @@ func (p *pass) Forward(in []*Tensor) {
 		return
 	}
 	p.first.allocate(1)
-	p.forward.run(1)
+	p.forward.run(crew{1, 0})
 }
 
 // Backward implements [core.Pass].
@@ -106,7 +106,7 @@ func (p *pass) Backward(g *Tensor, gradIn []*Tensor, params bool) {
 	}
 	s := p.alongside(g, gradIn, params)
 	clear(p.omitted)
-	s.run(1)
+	s.run(crew{1, 0})
 	for _, o := range s.after {
 		for i := range o.parts() {
 			o.Part(i, 0)

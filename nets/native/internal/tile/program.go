@@ -19,7 +19,6 @@ type program struct {
 	b        *Backend
 	segments []*segment
 	passes   []*forwardStep
-	pace     pool.Pace
 }
 
 // last is the segment that takes another step over agents and a batch; with agents 0, any.
@@ -71,7 +70,7 @@ func (p *program) adam(a *adamStep) {
 	}
 	s.seal()
 	if !s.fuse(a) {
-		s.after = append(s.after, a)
+		s.after = append(s.after, a, (*adamChange)(a))
 	}
 }
 
@@ -138,22 +137,57 @@ func (p *program) finish() {
 	}
 }
 
-// Run implements [core.Program].
-func (p *program) Run() {
-	threads := p.b.options.Threads
-	if threads > 1 {
-		threads = p.pace.Threads(threads)
-		begun := time.Now()
-		defer func() { p.pace.Ran(time.Since(begun)) }()
+// crew is who runs a program: a number of threads, or one worker alone.
+type crew struct{ threads, worker int }
+
+// do does the parts of a job.
+func (c crew) do(j pool.Job, parts int) {
+	if c.threads > 1 {
+		pool.Do(j, parts, c.threads)
+		return
 	}
-	p.b.lastThreads = threads
+	for i := range parts {
+		j.Part(i, c.worker)
+	}
+}
+
+func (p *program) run(c crew) {
 	for _, s := range p.segments {
-		s.run(threads)
+		s.run(c)
 		for _, w := range s.after {
 			if p.b.state.Failed() {
 				return
 			}
-			pool.Do(w, w.parts(), threads)
+			c.do(w, w.parts())
 		}
 	}
 }
+
+// recorded is the programs of independent updates.
+type recorded struct {
+	b        *Backend
+	programs []*program
+	pace     pool.Pace
+}
+
+// Run implements [core.Program]. Independent programs get a thread each where there are too few for several each:
+// threads that divide a program wait for each other at its segments.
+func (r *recorded) Run() {
+	threads := r.b.options.Threads
+	if threads > 1 {
+		threads = r.pace.Threads(threads)
+		begun := time.Now()
+		defer func() { r.pace.Ran(time.Since(begun)) }()
+	}
+	r.b.lastThreads = threads
+	if threads > 1 && threads < 2*len(r.programs) {
+		pool.Do(r, len(r.programs), threads)
+		return
+	}
+	for _, p := range r.programs {
+		p.run(crew{threads, 0})
+	}
+}
+
+// Part implements [pool.Job]: one program, by one worker.
+func (r *recorded) Part(i, w int) { r.programs[i].run(crew{1, w}) }

@@ -1,6 +1,8 @@
 package tile
 
 import (
+	"slices"
+
 	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
@@ -116,9 +118,10 @@ func (s *segment) fuse(a *adamStep) bool {
 			if j.net == a.net {
 				a.reduce = j
 				s.after[i] = a
+				s.after = slices.Insert(s.after, i+1, wholeOp((*adamChange)(a)))
 				return true
 			}
-		case *adamStep:
+		case *adamStep, *adamChange:
 		default:
 			return false
 		}
@@ -173,21 +176,22 @@ func (s *segment) stage(st stage) {
 }
 
 // run does the steps.
-func (s *segment) run(threads int) {
+func (s *segment) run(c crew) {
 	if len(s.steps) == 0 {
 		return
 	}
 	if !s.byAgent {
-		pool.Do(s, s.shards(), threads)
+		c.do(s, s.shards())
 		return
 	}
 	for s.inTile = range s.tiles {
 		for s.group = range s.groups {
 			if g := &s.groups[s.group]; g.agents == 0 {
-				s.ctx[0].shard = 0
-				g.run(&s.ctx[0], s.inTile, 0, s.agents)
+				x := &s.ctx[c.worker]
+				x.shard = 0
+				g.run(x, s.inTile, 0, s.agents)
 			} else {
-				pool.Do(s, s.shards(), threads)
+				c.do(s, s.shards())
 			}
 		}
 	}

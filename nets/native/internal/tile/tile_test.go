@@ -112,12 +112,12 @@ func TestAdamWithinASegment(t *testing.T) {
 		adam := must.Get(e.NewAdam(n, nets.Adam{Rate: 1}))(t)
 		adam.Advance()
 		w, x, g := n.NewWork(c.batch), e.NewTensor(c.agents, c.batch, 3), e.NewTensor(c.agents, c.batch, 1)
-		p := b.Record(func() {
+		p := b.capture(func() {
 			n.Forward(w, x)
 			n.ZeroGrads()
 			n.Backward(w, g, nets.Params)
 			adam.Step()
-		}).(*program)
+		})
 		within := 0
 		for _, s := range p.segments {
 			for _, st := range s.steps {
