@@ -27,8 +27,9 @@ func TestLosses(t *testing.T) {
 	for range 500 {
 		old, a, logp := s.Norm(), s.Norm(), 0.0
 		logp = old + 0.4*s.Norm()
-		_, slope := m.surrogate(logp, old, a, 0.2)
-		want := -numeric(func(x float64) float64 { l, _ := m.surrogate(x, old, a, 0.2); return l }, logp)
+		at := func(x float64) (loss, slope float64) { return m.surrogate(x-old, math.Exp(x-old), a, 0.2) }
+		_, slope := at(logp)
+		want := -numeric(func(x float64) float64 { l, _ := at(x); return l }, logp)
 		if math.Abs(slope-want) > 1e-6 {
 			t.Fatalf("ln π %g, before %g, A %g: slope %g, want %g", logp, old, a, slope, want)
 		}
@@ -123,13 +124,12 @@ func (f *fixture) losses(t *testing.T) (policy, value float64) {
 	m.value.Forward(m.s).Get64(v)
 	for g, list := range b.samples {
 		var sums metrics
-		sum := 0.0
+		sum, logp, entropy := 0.0, make([]float64, len(list)), make([]float64, len(list))
+		m.head.samples(g, out[g*m.rows*m.outputs:], b.buf, list, logp, entropy)
 		for i, s := range list {
-			at := (g*m.rows + i) * m.outputs
-			logp, h := m.head.sample(g, out[at:at+m.outputs], b.buf.action[int(s)*m.width:int(s+1)*m.width],
-				b.buf.mask[int(s)*m.all:int(s+1)*m.all])
-			l, _ := sums.surrogate(logp, float64(b.buf.logp[s]), b.advantage[g][i], f.c.ClipRange)
-			policy += (l - f.c.Entropy*h) / float64(len(list))
+			ln := logp[i] - float64(b.buf.logp[s])
+			l, _ := sums.surrogate(ln, math.Exp(ln), b.advantage[g][i], f.c.ClipRange)
+			policy += (l - f.c.Entropy*entropy[i]) / float64(len(list))
 			l, _ = valueLoss(v[g*m.rows+i], float64(b.value[s]), b.ret[s], f.c.ClipRange, f.c.ValueClip)
 			sum += l / float64(len(list))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // graphNets is the model of agents that observe graphs and choose in components. They share their weights.
@@ -106,7 +107,8 @@ func (m *graphNets) policyGradient(b *batch, c *Config, sums *metrics) error {
 		return err
 	}
 	for i, s := range list {
-		loss, slope := sums.surrogate(float64(m.logp[i]), float64(b.buf.logp[s]), b.advantage[0][i], c.ClipRange)
+		ln := float64(m.logp[i]) - float64(b.buf.logp[s])
+		loss, slope := sums.surrogate(ln, portable.Exp(ln), b.advantage[0][i], c.ClipRange)
 		sums.policyLoss += loss
 		m.slope[i] = float32(slope)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/internal/check"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/reuse"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -21,10 +22,11 @@ type head interface {
 	// was legal. It returns ln π.
 	act(g int, out []float32, seen *envs.KindObservation, agent int, s *rng.Stream, act, stored []float32,
 		mask []bool) (logp float64, err error)
-	// sample returns ln π and the entropy for a stored action.
-	sample(g int, out []float64, stored []float32, mask []bool) (logp, entropy float64)
-	// gradient writes ∂L/∂out of the last sample to dst, for L = −slope·ln π − bonus·H.
-	gradient(g int, dst []float64, slope, bonus float64)
+	// samples writes ln π and the entropies of the stored actions of a list of samples; out has their outputs, one sample
+	// after another.
+	samples(g int, out []float64, b *buffer, list []int32, logp, entropy []float64)
+	// gradients writes Σ ∂L/∂out of the last samples to dst, for L = −slope·ln π − bonus·H with a slope for each.
+	gradients(g int, dst, slope []float64, bonus float64)
 }
 
 // newHead returns the head of a kind's actions; groups is the number of sets of weights.
@@ -44,16 +46,13 @@ func newHead(c *Config, id string, k *envs.Kind, groups int) (head, error) {
 //	∂L/∂z_ck = −slope·([k = a_c] − π_k) + bonus·π_k(ln π_k + H_c)
 type choices struct {
 	*actor.Choices
-	// Of the last sample: logarithms of the probabilities P, entropies and choices of the components.
-	ln    []float64
+	// Of the last samples: probabilities and their logarithms, [samples][Total], and entropies and choices of the components.
+	p, ln []float64
 	h     []float64
 	taken []int
 }
 
-func newChoices(k *envs.Kind) *choices {
-	c := actor.NewChoices(k)
-	return &choices{c, make([]float64, c.Total), make([]float64, len(c.N)), make([]int, len(c.N))}
-}
+func newChoices(k *envs.Kind) *choices { return &choices{Choices: actor.NewChoices(k)} }
 
 func (c *choices) sizes() (outputs, width, choices int) { return c.Total, len(c.N), c.Total }
 
@@ -76,35 +75,87 @@ func (c *choices) act(_ int, out []float32, seen *envs.KindObservation, agent in
 	return logp, nil
 }
 
-func (c *choices) sample(_ int, out []float64, stored []float32, mask []bool) (logp, entropy float64) {
-	from := 0
-	for i, n := range c.N {
-		p := c.P[from : from+n]
-		choice.Softmax(p, out[from:from+n], mask[from:from+n])
-		c.taken[i], c.h[i] = int(stored[i]), 0
-		for k, x := range p {
-			if x == 0 { // illegal, or too unlikely for a number
-				c.ln[from+k] = lnLeast
-				continue
-			}
-			c.ln[from+k] = portable.Log(x)
-			c.h[i] -= float64(x * c.ln[from+k])
-		}
-		logp += c.ln[from+c.taken[i]]
-		entropy += c.h[i]
-		from += n
+// samples goes over the minibatch once for each function of π: the results for one sample wait for each other, those of
+// many do not.
+func (c *choices) samples(_ int, out []float64, b *buffer, list []int32, logp, entropy []float64) {
+	n := len(list) * c.Total
+	c.p, c.ln = reuse.Slice(c.p, n), reuse.Slice(c.ln, n)
+	c.h, c.taken = reuse.Slice(c.h, len(list)*len(c.N)), reuse.Slice(c.taken, len(list)*len(c.N))
+	for i, s := range list {
+		c.logits(c.p[i*c.Total:(i+1)*c.Total], out[i*c.Total:], b.mask[int(s)*c.Total:])
 	}
-	return logp, entropy
+	for i, x := range c.p {
+		c.p[i] = portable.Exp(x)
+	}
+	for from := 0; from < n; {
+		for _, size := range c.N {
+			share(c.p[from : from+size])
+			from += size
+		}
+	}
+	for i, p := range c.p {
+		if c.ln[i] = lnLeast; p != 0 { // 0: illegal, or too unlikely for a number
+			c.ln[i] = portable.Log(p)
+		}
+	}
+	from, at := 0, 0
+	for i, s := range list {
+		logp[i], entropy[i] = 0, 0
+		for k, size := range c.N {
+			c.taken[at], c.h[at] = from+int(b.action[int(s)*len(c.N)+k]), 0
+			for j := from; j < from+size; j++ {
+				if c.p[j] != 0 {
+					c.h[at] -= float64(c.p[j] * c.ln[j])
+				}
+			}
+			logp[i] += c.ln[c.taken[at]]
+			entropy[i] += c.h[at]
+			from, at = from+size, at+1
+		}
+	}
 }
 
-func (c *choices) gradient(_ int, dst []float64, slope, bonus float64) {
+// logits writes a sample's scores less the largest of their component; −∞ for what is illegal.
+func (c *choices) logits(dst, out []float64, mask []bool) {
 	from := 0
-	for i, n := range c.N {
-		for k, p := range c.P[from : from+n] {
-			dst[from+k] = float64(slope*p) + float64(bonus*p*(c.ln[from+k]+c.h[i]))
+	for _, n := range c.N {
+		scores, legal, top := out[from:from+n], mask[from:from+n], 0.0
+		if best := choice.Best(scores, legal); best != choice.None {
+			top = scores[best]
 		}
-		dst[from+c.taken[i]] -= slope
+		for k, x := range scores {
+			if dst[from+k] = math.Inf(-1); legal[k] {
+				dst[from+k] = x - top
+			}
+		}
 		from += n
+	}
+}
+
+// share divides p by its sum, unless that is 0.
+func share(p []float64) {
+	sum := 0.0
+	for _, x := range p {
+		sum += x
+	}
+	if sum == 0 {
+		return
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+}
+
+func (c *choices) gradients(_ int, dst, slope []float64, bonus float64) {
+	from, at := 0, 0
+	for _, s := range slope {
+		for _, size := range c.N {
+			for j := from; j < from+size; j++ {
+				dst[j] = float64(s*c.p[j]) + float64(bonus*c.p[j]*(c.ln[j]+c.h[at]))
+			}
+			dst[c.taken[at]] -= s
+			from, at = from+size, at+1
+		}
 	}
 }
 
@@ -119,20 +170,21 @@ func (c *choices) gradient(_ int, dst []float64, slope, bonus float64) {
 type gaussian struct {
 	*actor.Normal
 	// grad is ∂L/∂ ln σ, the sum of what gradient has added: [groups][components].
-	grad [][]float64
-	// Of the last sample: (u − μ)/σ.
-	z []float64
+	grad  [][]float64
+	width int       // components
+	std   []float64 // σ of the weights of the last samples
+	z     []float64 // of these (u − μ)/σ, [samples][components]
 }
 
 func newGaussian(b envs.Box, groups int, bounds string, logStd float64) *gaussian {
-	g := &gaussian{Normal: actor.NewNormal(b, groups, bounds, logStd), z: make([]float64, b.Width())}
+	g := &gaussian{Normal: actor.NewNormal(b, groups, bounds, logStd), width: b.Width(), std: make([]float64, b.Width())}
 	for range groups {
 		g.grad = append(g.grad, make([]float64, b.Width()))
 	}
 	return g
 }
 
-func (a *gaussian) sizes() (outputs, width, choices int) { return len(a.z), len(a.z), 0 }
+func (a *gaussian) sizes() (outputs, width, choices int) { return a.width, a.width, 0 }
 
 var halfLog2Pi = portable.Log(2*math.Pi) / 2
 
@@ -151,25 +203,35 @@ func (a *gaussian) act(g int, out []float32, _ *envs.KindObservation, _ int, s *
 	return logp, nil
 }
 
-func (a *gaussian) sample(g int, out []float64, stored []float32, _ []bool) (logp, entropy float64) {
-	for i, mu := range out {
-		ln := a.LogStd[g][i]
-		a.z[i] = (float64(stored[i]) - mu) / portable.Exp(ln)
-		logp -= float64(a.z[i]*a.z[i]/2) + ln + halfLog2Pi
-		entropy += ln + halfLog2Pi + 0.5
+func (a *gaussian) samples(g int, out []float64, b *buffer, list []int32, logp, entropy []float64) {
+	n := a.width
+	a.z = reuse.Slice(a.z, len(list)*n)
+	for k, ln := range a.LogStd[g] {
+		a.std[k] = portable.Exp(ln)
 	}
-	return logp, entropy
+	for i, s := range list {
+		logp[i], entropy[i] = 0, 0
+		for k, ln := range a.LogStd[g] {
+			z := (float64(b.action[int(s)*n+k]) - out[i*n+k]) / a.std[k]
+			a.z[i*n+k] = z
+			logp[i] -= float64(z*z/2) + ln + halfLog2Pi
+			entropy[i] += ln + halfLog2Pi + 0.5
+		}
+	}
 }
 
-func (a *gaussian) gradient(g int, dst []float64, slope, bonus float64) {
-	for i, z := range a.z {
-		dst[i] = -float64(slope * z / portable.Exp(a.LogStd[g][i]))
-		a.grad[g][i] -= float64(slope*(float64(z*z)-1)) + bonus
+func (a *gaussian) gradients(g int, dst, slope []float64, bonus float64) {
+	for i, s := range slope {
+		for k, std := range a.std {
+			z := a.z[i*a.width+k]
+			dst[i*a.width+k] = -float64(s * z / std)
+			a.grad[g][k] -= float64(s*(float64(z*z)-1)) + bonus
+		}
 	}
 }
 
-// std is the mean deviation.
-func (a *gaussian) std() float64 {
+// mean is the mean deviation.
+func (a *gaussian) mean() float64 {
 	sum, n := 0.0, 0
 	for _, group := range a.LogStd {
 		for _, x := range group {

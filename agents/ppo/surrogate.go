@@ -1,16 +1,12 @@
 package ppo
 
-import "github.com/stoker-rl/stoker/rng/portable"
-
-// surrogate is the policy's part of the loss for one sample with ln π(a|s), its old value and its advantage (Schulman et
-// al., 2017, eq. 7):
+// surrogate is the policy's part of the loss for one sample with r, its logarithm and its advantage (Schulman et al., 2017,
+// eq. 7):
 //
 //	L = −min(r·A, clip(r, 1−ε, 1+ε)·A),   r = π(a|s)/π_old(a|s)
 //
 // Slope is −∂L/∂ ln π(a|s): r·A or, where the clipped term is the smaller, 0.
-func (m *metrics) surrogate(logp, old, advantage, epsilon float64) (loss, slope float64) {
-	ln := logp - old
-	r := portable.Exp(ln)
+func (m *metrics) surrogate(ln, r, advantage, epsilon float64) (loss, slope float64) {
 	m.kl += r - 1 - ln // its mean estimates KL(π_old, π), and is never negative (Schulman, 2020)
 	m.samples++
 	if r < 1-epsilon || r > 1+epsilon {

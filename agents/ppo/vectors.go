@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // vectors is the model of agents that observe vectors. The deviation of continuous actions is a third network whose
@@ -42,6 +43,8 @@ type vectors struct {
 	stds        []float32 // parameters of deviation
 	out         []float32
 	lists       [][]int32 // of values
+	// Of a group's minibatch: ln π less its old value, the entropies, and π/π_old.
+	logp, entropy, ratio []float64
 	// Of the minibatch that step is at.
 	b *batch
 	c *Config
@@ -125,6 +128,7 @@ func (m *vectors) allocate(b *learning.Builder) {
 	m.s, m.dout, m.dvalue, m.v = b.Tensor(m.obs), b.Tensor(m.outputs), b.Tensor(1), b.Tensor(1)
 	m.host, m.norms = make([]float32, m.groups*m.rows*m.obs), make([]float32, m.groups)
 	m.out, m.lists = make([]float32, m.groups*m.rows), make([][]int32, m.groups)
+	m.logp, m.entropy, m.ratio = make([]float64, m.rows), make([]float64, m.rows), make([]float64, m.rows)
 	m.surrogate = b.Loss(nets.Custom{Name: "ppo: surrogate", Func: m.surrogateLoss})
 	m.square = b.Loss(nets.Custom{Name: "ppo: value", Func: m.valueLoss})
 	m.spread = b.Loss(nets.Custom{Name: "ppo: deviation", Func: m.deviationGradient})
@@ -158,16 +162,23 @@ func (m *vectors) surrogateLoss(_, grad []float64, args [][]float64, _ [][]int) 
 		}
 	}
 	for g, list := range b.samples {
-		scale := 1 / float64(len(list))
+		scale, from, n := 1/float64(len(list)), g*m.rows*m.outputs, len(list)
+		logp, entropy, ratio := m.logp[:n], m.entropy[:n], m.ratio[:n]
+		m.head.samples(g, args[0][from:], b.buf, list, logp, entropy)
 		for i, s := range list {
-			at := (g*m.rows + i) * m.outputs
-			logp, h := m.head.sample(g, args[0][at:at+m.outputs], b.buf.action[int(s)*m.width:int(s+1)*m.width],
-				b.buf.mask[int(s)*m.all:int(s+1)*m.all])
-			loss, slope := m.m.surrogate(logp, float64(b.buf.logp[s]), b.advantage[g][i], m.c.ClipRange)
-			m.m.policyLoss += loss
-			m.m.entropy += h
-			m.head.gradient(g, grad[at:at+m.outputs], float64(slope*scale), float64(m.c.Entropy*scale))
+			logp[i] -= float64(b.buf.logp[s])
 		}
+		for i, x := range logp {
+			ratio[i] = portable.Exp(x)
+		}
+		slope := ratio // in its place
+		for i, r := range ratio {
+			loss, by := m.m.surrogate(logp[i], r, b.advantage[g][i], m.c.ClipRange)
+			m.m.policyLoss += loss
+			m.m.entropy += entropy[i]
+			slope[i] = float64(by * scale)
+		}
+		m.head.gradients(g, grad[from:], slope, float64(m.c.Entropy*scale))
 	}
 }
 
@@ -282,7 +293,7 @@ func (m *vectors) std() float64 {
 	if m.gauss == nil {
 		return 0
 	}
-	return m.gauss.std()
+	return m.gauss.mean()
 }
 
 // Sync implements [model].
