@@ -243,7 +243,8 @@ func (k *Kind) fits(kind *envs.Kind) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Name, err)
 	}
-	if !k.Action.equal(&has) {
+	// A network over a graph chooses among the graph's nodes, of any number; [Kind.Graph] compares its heads.
+	if !IsGraph(k.Network) && !k.Action.equal(&has) {
 		return fmt.Errorf("%s: trained for the actions %v, the environment has %v", k.Name, k.Action, has)
 	}
 	if k.Head != Held && k.Network.Arch == nil {
