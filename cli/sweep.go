@@ -188,7 +188,7 @@ func printArms(c *call, s *sweep.Sweep) any {
 
 // resumeSweep goes on with the sweep of a folder.
 func resumeSweep(c *call, dir string, jobs int, inexact bool) (any, error) {
-	if err := c.without("is for runs; "+dir+" is a sweep", "steps", "from"); err != nil {
+	if err := c.without("is for runs; "+dir+" is a sweep", "steps", "until", "from"); err != nil {
 		return nil, err
 	}
 	s, err := sweep.Open(dir, c.Catalog)

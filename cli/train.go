@@ -30,6 +30,7 @@ type trainFlags struct {
 	name, runs, seeds, device, engine, from string
 	cpuprofile, library                     string
 	seed                                    uint64
+	until                                   int64
 	jobs                                    int
 	printConfig, schema, deterministic      bool
 }
@@ -49,6 +50,8 @@ func trainCommand() *command {
 			option(whole(&f.jobs, 1), "jobs", "with --seeds: runs at a time (default: one per core)"),
 			option(&f.deterministic, "deterministic",
 				"make results on CUDA repeat to the bit: slower, and operations that cannot fail"),
+			option(&f.until, "until",
+				"stop after so many of train.steps, saved; stoker resume goes on as if it had not stopped"),
 			option(&f.from, "init-from", "start from the weights of a checkpoint or run"),
 			option(&f.library, "library",
 				"learn from the rows of this library alone (stoker library), without a step in the environment"),
@@ -89,6 +92,9 @@ func (f *trainFlags) engineFlags() []flag {
 }
 
 func (f *trainFlags) run(c *call) (any, error) {
+	if c.given("until") && f.until < 1 {
+		return nil, usage("--until is %d, want at least 1", f.until)
+	}
 	x, err := c.experiment(c.args[0], f.settings())
 	if err != nil {
 		return nil, err
@@ -200,7 +206,7 @@ func (f *trainFlags) seedsOf(c *call, x *configs.Experiment) ([]uint64, error) {
 func (f *trainFlags) plan(c *call, x *configs.Experiment, seed uint64, several bool) (train.Planned, error) {
 	y, o := *x, options(c)
 	y.Seed = seed
-	o.RunsDir, o.Name, o.InitFrom = f.runs, f.name, f.from
+	o.RunsDir, o.Name, o.InitFrom, o.Until = f.runs, f.name, f.from, f.until
 	if f.name != "" && several {
 		o.Name = fmt.Sprintf("%s-s%d", f.name, seed)
 	}
@@ -234,7 +240,7 @@ func (f *trainFlags) settings() []string {
 }
 
 func resumeCommand() *command {
-	var steps int64
+	var steps, until int64
 	var from string
 	var jobs int
 	var inexact bool
@@ -243,6 +249,7 @@ func resumeCommand() *command {
 		stop: "saving, then stopping",
 		flags: []flag{
 			option(&steps, "steps", "new total number of environment steps"),
+			option(&until, "until", "stop after so many of the steps, saved, and go on later (default: all of them)"),
 			option(whole(&jobs, 1), "jobs", "of a sweep: runs at a time (default: one per core)"),
 			option(&from, "from", "checkpoint of this run to go back to: its name, folder or number of steps, or best").
 				by(checkpointsOf),
@@ -251,6 +258,9 @@ func resumeCommand() *command {
 		run: func(c *call) (any, error) {
 			if c.given("steps") && steps < 1 {
 				return nil, usage("--steps is %d, want at least 1", steps)
+			}
+			if c.given("until") && until < 1 {
+				return nil, usage("--until is %d, want at least 1", until)
 			}
 			if sweep.Is(c.args[0]) {
 				return resumeSweep(c, c.args[0], jobs, inexact)
@@ -266,7 +276,7 @@ func resumeCommand() *command {
 				return nil, err
 			}
 			o := options(c)
-			o.Steps, o.Inexact, o.From = steps, inexact, from
+			o.Steps, o.Until, o.Inexact, o.From = steps, until, inexact, from
 			res, err := train.Resume(c.ctx, c.args[0], o)
 			if err != nil {
 				return nil, goOn(c, res, err)
@@ -302,6 +312,11 @@ func goOn(c *call, res *train.Result, err error) error {
 }
 
 func printResult(c *call, r *train.Result) {
+	if r.Steps < r.Planned {
+		fmt.Fprintf(c, "trained %d of %d steps, %d episodes: %s\ngo on with: stoker resume %s\n", r.Steps, r.Planned, r.Episodes,
+			r.Dir, quote(r.Dir))
+		return
+	}
 	if r.From == r.Steps {
 		fmt.Fprintf(c, "%s is finished: %d of %d steps, nothing was written; go on with a larger total: "+
 			"stoker resume %s --steps %d\n", r.Dir, r.Steps, r.Planned, quote(r.Dir), 2*r.Steps)

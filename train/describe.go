@@ -24,6 +24,7 @@ const configFile = "config.yaml"
 const (
 	statusRunning  = "running"
 	statusFinished = "finished"
+	statusPaused   = "paused"               // where it was to stop before the planned steps are done
 	statusLost     = "ended without a word" // killed, or the machine went down
 )
 
@@ -189,7 +190,7 @@ func (r *run) logSetup() error {
 
 // Standing is how far a run has come, as its run.json says.
 type Standing struct {
-	// Status is "running", "finished", or "stopped: " and why. A run that was killed is still said to be running.
+	// Status is "running", "finished", "paused" (Options.Until), or "stopped: " and why. A run that was killed is still said to be running.
 	Status string
 	// Steps were done when the status was written, of those Planned.
 	Steps, Planned int64
@@ -197,6 +198,11 @@ type Standing struct {
 
 // Finished reports whether all planned steps are done and saved.
 func (s Standing) Finished() bool { return s.Status == statusFinished && s.Steps >= s.Planned }
+
+// Reached reports whether the run was saved at or after a number of steps.
+func (s Standing) Reached(until int64) bool {
+	return s.Finished() || s.Status == statusPaused && s.Steps >= until
+}
 
 // ReadStanding reads how far the run in a folder has come. A missing run.json is an error that is fs.ErrNotExist.
 func ReadStanding(dir string) (Standing, error) {

@@ -19,10 +19,17 @@ type episode struct {
 // windowLength is the number of last episodes over which rollout metrics are means, as in Stable-Baselines3.
 const windowLength = 100
 
-// loop trains until the planned steps are done, and saves. When ctx ends it saves at once and returns ctx's cause.
+// end is the number of steps at which this process has done its part: those planned, or where it is to stop before.
+func (r *run) end() int64 {
+	if n := r.opts.Until; n > 0 {
+		return min(n, r.world.x.Train.Steps)
+	}
+	return r.world.x.Train.Steps
+}
+
+// loop trains until the steps of this process are done, and saves. When ctx ends it saves at once and returns ctx's cause.
 func (r *run) loop(ctx context.Context) error {
-	plan := r.world.x.Train
-	for r.state.Interrupted || r.state.Steps < plan.Steps {
+	for end := r.end(); r.state.Interrupted || r.state.Steps < end; {
 		if ctx.Err() != nil {
 			return r.stop(ctx)
 		}

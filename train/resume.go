@@ -50,7 +50,11 @@ func Resume(ctx context.Context, dir string, o Options) (*Result, error) {
 // is to go on, or in which something is wrong, which the way through reopen then mends or refuses.
 func alreadyDone(dir string, x *configs.Experiment, o Options) *Result {
 	r := &run{opts: o, fs: o.FS, dir: dir}
-	if o.From != "" || r.readSessions() != nil || r.status != statusFinished {
+	if o.From != "" || r.readSessions() != nil {
+		return nil
+	}
+	paused := r.status == statusPaused && o.Until > 0
+	if !paused && r.status != statusFinished {
 		return nil
 	}
 	c, err := r.open(x)
@@ -58,7 +62,11 @@ func alreadyDone(dir string, x *configs.Experiment, o Options) *Result {
 		return nil
 	}
 	n := r.state.Steps
-	if r.state.Interrupted || n < x.Train.Steps || (o.Steps > 0 && o.Steps != n) {
+	end := x.Train.Steps
+	if paused {
+		end = o.Until
+	}
+	if r.state.Interrupted || n < end || (o.Steps > 0 && o.Steps != n) {
 		return nil
 	}
 	// A torn or later line, which a resume would cut.
@@ -86,6 +94,9 @@ func (r *run) reopen() error {
 	if n := r.opts.Steps; n > 0 && n < r.state.Steps {
 		return Usage("--steps is %d, but %s of run %s has done %d already; want more, or leave it out", n, c.Name(),
 			r.dir, r.state.Steps)
+	}
+	if err := r.opts.checkUntil(x); err != nil {
+		return err
 	}
 	if r.world, err = build(x, r.opts.Threads); err != nil {
 		return err

@@ -31,6 +31,9 @@ type Options struct {
 	Inexact bool
 	// Steps, where positive, is the new total at resume.
 	Steps int64
+	// Until, where positive, is the number of steps after which the run stops, saved, although more are planned: a later
+	// process goes on. It shapes nothing: schedules depend on the planned steps.
+	Until int64
 	// From is the checkpoint of the run from which it is resumed, by its name, folder, pointer or number of steps; empty
 	// is the latest.
 	From string
@@ -145,6 +148,9 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 		return nil, err
 	}
 	o.Name = filepath.Base(dir)
+	if err := o.checkUntil(x); err != nil {
+		return nil, err
+	}
 	if x, err = located(x); err != nil {
 		return nil, err
 	}
@@ -176,6 +182,14 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 		return nil, err
 	}
 	return r.carryOut(ctx, -1)
+}
+
+// checkUntil refuses to stop where the run does not come.
+func (o Options) checkUntil(x *configs.Experiment) error {
+	if o.Until < 0 || o.Until > x.Train.Steps {
+		return Usage("--until is %d, want 1 to %d: train.steps is the number of planned steps", o.Until, x.Train.Steps)
+	}
+	return nil
 }
 
 // Name is the run's name where Options have none.
@@ -228,21 +242,25 @@ func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error
 		}
 	}
 	r.announce()
-	r.progress = newProgress(r.opts.Out, r.opts.Terminal, r.state.Steps, r.world.x.Train.Steps)
+	r.progress = newProgress(r.opts.Out, r.opts.Terminal, r.state.Steps, r.end())
 	r.progress.every = cmp.Or(r.opts.LineEvery, lineEvery)
 	r.phases = newPhases(r.state.Steps)
 	err = r.loop(ctx)
 	r.progress.finish()
 	var up *GaveUp
-	if err == nil {
+	done := r.state.Steps >= r.world.x.Train.Steps
+	if err == nil && done {
 		if up = r.gaveUp(); up != nil {
 			fmt.Fprintln(r.opts.Out, up)
 		}
 	}
 	status := statusFinished
-	if err != nil {
+	switch {
+	case err != nil:
 		status = "stopped: " + err.Error()
-	} else {
+	case !done:
+		status = statusPaused
+	default:
 		err = r.log.events.Finish(tensorboard.Success)
 	}
 	if e := r.describe(status); err == nil {
@@ -259,6 +277,9 @@ func (r *run) announce() {
 	from := ""
 	if r.from > 0 {
 		from = fmt.Sprintf(", from step %d", r.from)
+	}
+	if n := r.end(); n < x.Train.Steps {
+		from += fmt.Sprintf(", until step %d", n)
 	}
 	fmt.Fprintf(r.opts.Out, "%s: %s in %s, %d steps%s, %s on %s (%s)\n", r.dir, x.Agent.Name, x.Env.Name,
 		x.Train.Steps, from, e.Name, e.Device, e.Kernels)

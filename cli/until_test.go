@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// A run that stops until it is asked for more says how to go on; a step that it never reaches is refused.
+func TestUntil(t *testing.T) {
+	file, runs := config(t, brief), t.TempDir()
+	run := filepath.Join(runs, "small-s1")
+	for _, bad := range []string{"41", "0", "-2"} {
+		code, _, errs := stoker("train", file, "--runs", runs, "--until", bad)
+		if code != exitUsage {
+			t.Errorf("--until %s: exit %d", bad, code)
+		}
+		contains(t, "refusal", errs, "--until is "+bad+", want ")
+	}
+	code, out, errs := stoker("train", file, "--runs", runs, "--until", "10")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "report", out, "trained 10 of 40 steps", "go on with: stoker resume "+quote(run))
+	if _, out, errs = stoker("resume", run, "--until", "15"); errs == "" {
+		t.Error("no progress")
+	}
+	contains(t, "report", out, "trained 16 of 40 steps")
+	_, out, _ = stoker("resume", run)
+	contains(t, "report", out, "trained 40 steps")
+}
