@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -53,6 +54,9 @@ func TestEveryLearnerRefusesAlike(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: training goes on", c.name)
 			continue
+		}
+		if !errors.Is(err, ErrStep) {
+			t.Errorf("%s: not marked as the failure of a step: %v", c.name, err)
 		}
 		at := strings.Index(err.Error(), x.Env.Name+": obs.")
 		if at < 0 || strings.Count(err.Error(), "obs.Kinds[0]") != 1 {

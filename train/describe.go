@@ -199,10 +199,8 @@ type Standing struct {
 // Finished reports whether all planned steps are done and saved.
 func (s Standing) Finished() bool { return s.Status == statusFinished && s.Steps >= s.Planned }
 
-// Reached reports whether the run was saved at or after a number of steps.
-func (s Standing) Reached(until int64) bool {
-	return s.Finished() || s.Status == statusPaused && s.Steps >= until
-}
+// Paused reports whether the run has stopped before its planned steps because it was to.
+func (s Standing) Paused() bool { return s.Status == statusPaused }
 
 // ReadStanding reads how far the run in a folder has come. A missing run.json is an error that is fs.ErrNotExist.
 func ReadStanding(dir string) (Standing, error) {

@@ -35,7 +35,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		if !r.state.Interrupted {
 			if err := r.step(); err != nil {
-				return fmt.Errorf("at step %d: %w", r.state.Steps, err)
+				return stepError{fmt.Errorf("at step %d: %w", r.state.Steps, err)}
 			}
 		}
 		err := r.scheduled(ctx)

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -40,6 +41,10 @@ func (p *Plan) differences(was *Plan, names configs.Catalog) ([]string, error) {
 		tell("--seed", fmt.Sprint(was.Seed), fmt.Sprint(p.Seed))
 	}
 	tell("--seeds", seedList(was.Seeds), seedList(p.Seeds))
+	then, now := was.Study.flat(), p.Study.flat()
+	for _, k := range studyKeys {
+		tell("--"+strings.ReplaceAll(k, "_", "-"), cmp.Or(then[k], "not given"), cmp.Or(now[k], "not given"))
+	}
 	return out, nil
 }
 
@@ -133,6 +138,10 @@ func (p *Plan) extended(was *Plan, names configs.Catalog) (*Plan, error) {
 	}
 	if a, b := slices.Sorted(slices.Values(was.Keys())), slices.Sorted(slices.Values(p.Keys())); !slices.Equal(a, b) {
 		return nil, train.Usage("--extend adds values of the same keys, %s; the command has %s", quoted(a), quoted(b))
+	}
+	if was.Study != nil || p.Study != nil {
+		return nil, train.Usage("--extend is for sweeps that train every arm to its end; %s is a study: begin another with --name",
+			strings.Join(was.Keys(), ", "))
 	}
 	out := *was
 	out.Metric, out.Grid = p.Metric, slices.Clone(was.Grid)

@@ -39,6 +39,8 @@ const (
 	Finished Status = "finished"
 	Stopped  Status = "stopped"
 	Failed   Status = "failed"
+	Paused   Status = "paused" // at a rung of a study; it may go on
+	Pruned   Status = "pruned" // at a rung of a study, for good
 )
 
 // Run is an arm's run with one seed.
@@ -49,6 +51,8 @@ type Run struct {
 	Status Status `json:"status"`
 	// Error says why it failed.
 	Error string `json:"error,omitempty"`
+	// Scores are those of a study, a rung after the other.
+	Scores []Score `json:"scores,omitempty"`
 }
 
 // Sweep is a sweep's folder.
@@ -57,6 +61,8 @@ type Sweep struct {
 	Dir  string
 	Plan Plan
 	Arms []Arm
+	// Batches are the names of the arms that a study trains together, in the order in which they were proposed.
+	Batches [][]string
 
 	names *catalog.Catalog
 	mu    sync.Mutex // guards the runs of Arms, and the file, while runs are carried out
@@ -64,9 +70,12 @@ type Sweep struct {
 
 // description is sweep.json.
 type description struct {
-	Format int   `json:"format"`
-	Plan   *Plan `json:"plan"`
-	Arms   []Arm `json:"arms"`
+	Format  int        `json:"format"`
+	Plan    *Plan      `json:"plan"`
+	Arms    []Arm      `json:"arms"`
+	Batches [][]string `json:"batches,omitempty"`
+	// Checksum is a study's own: see [checkpoints.Seal]. Its scores are in no other file.
+	Checksum string `json:"crc32c,omitempty"`
 }
 
 // Is reports whether a folder is that of a sweep.
@@ -96,7 +105,12 @@ func Open(dir string, names *catalog.Catalog) (*Sweep, error) {
 	if d.Format != format {
 		return nil, fmt.Errorf("%s: its format is %d, this program reads %d", path, d.Format, format)
 	}
-	s.Arms = d.Arms
+	if s.Plan.Study != nil {
+		if err := checkpoints.CheckSeal(b); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	s.Arms, s.Batches = d.Arms, d.Batches
 	for i := range s.Arms {
 		for k := range s.Arms[i].Runs {
 			if err := s.refresh(&s.Arms[i].Runs[k]); err != nil {
@@ -104,6 +118,7 @@ func Open(dir string, names *catalog.Catalog) (*Sweep, error) {
 			}
 		}
 	}
+	s.targets() // it tells paused from pruned
 	return s, nil
 }
 
@@ -119,6 +134,8 @@ func (s *Sweep) refresh(r *Run) error {
 		return err
 	case standing.Finished():
 		r.Status, r.Error = Finished, ""
+	case standing.Paused() && s.Plan.Study != nil:
+		r.Status, r.Error = Paused, ""
 	case r.Status != Failed && r.Status != Running:
 		r.Status = Stopped
 	}
@@ -169,6 +186,24 @@ func (s *Sweep) Steps() (n int64) {
 	return n
 }
 
+// done is the number of steps of the runs that are not among some targets.
+func (s *Sweep) done(list []target) (n int64) {
+	for i := range s.Arms {
+		a := &s.Arms[i]
+		for k := range a.Runs {
+			r := &a.Runs[k]
+			switch due := slices.ContainsFunc(list, func(t target) bool { return t.run == r }); {
+			case due:
+			case r.Status == Finished:
+				n += a.Steps
+			case len(r.Scores) > 0:
+				n += r.Scores[len(r.Scores)-1].Steps
+			}
+		}
+	}
+	return n
+}
+
 // Runs is the number of runs, and of those that have a status.
 func (s *Sweep) Runs(of Status) (all, with int) {
 	for _, a := range s.Arms {
@@ -184,12 +219,20 @@ func (s *Sweep) Runs(of Status) (all, with int) {
 
 // write writes sweep.json. It holds no times and nothing of how the sweep is carried out.
 func (s *Sweep) write() error {
-	b, err := json.MarshalIndent(description{format, &s.Plan, s.Arms}, "", "  ")
+	d := description{Format: format, Plan: &s.Plan, Arms: s.Arms, Batches: s.Batches}
+	if s.Plan.Study != nil {
+		d.Checksum = checkpoints.NoSeal
+	}
+	b, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		return err
 	}
+	b = append(b, '\n')
+	if s.Plan.Study != nil {
+		checkpoints.Seal(b)
+	}
 	path := filepath.Join(s.Dir, File)
-	if b = append(b, '\n'); durable.SameFile(durable.OS{}, path, b) {
+	if durable.SameFile(durable.OS{}, path, b) {
 		return nil
 	}
 	return durable.WriteFile(durable.OS{}, path, b)
@@ -209,6 +252,7 @@ func Prepare(dir string, p *Plan, names *catalog.Catalog, extend bool) (*Sweep, 
 	if fresh.Arms, err = p.Arms(names); err != nil {
 		return nil, err
 	}
+	fresh.batch()
 	if !Is(dir) {
 		if err := free(dir); err != nil {
 			return nil, err

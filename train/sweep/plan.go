@@ -34,6 +34,8 @@ type Plan struct {
 	Seeds []uint64 `json:"seeds"`
 	// Metric is what the arms are ranked by; it changes no run.
 	Metric string `json:"metric"`
+	// Study, where set, is how trials are scored, proposed and stopped early.
+	Study *Study `json:"study,omitempty"`
 }
 
 // Axis is a key with the values that it takes, each written as behind --set KEY=.
@@ -165,8 +167,12 @@ func (p *Plan) Arms(names configs.Catalog) ([]Arm, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if _, err := p.Load(names); err != nil {
+	x, err := p.Load(names)
+	if err != nil {
 		return nil, train.Usage("%w", err)
+	}
+	if err := p.Study.check(p, x); err != nil {
+		return nil, err
 	}
 	combos, err := p.combinations()
 	if err != nil {
@@ -184,20 +190,28 @@ func (p *Plan) Arms(names configs.Catalog) ([]Arm, error) {
 	}
 	out, named := make([]Arm, len(combos)), map[string][]Setting{}
 	for i, c := range combos {
-		x, err := p.Load(names, sets(c)...)
-		if err != nil {
-			return nil, p.blame(names, c, err)
+		if out[i], err = p.arm(c, names); err != nil {
+			return nil, err
 		}
-		out[i] = Arm{Name: p.armName(c), Settings: c, Steps: x.Train.Steps}
 		if o, ok := named[out[i].Name]; ok {
 			return nil, train.Usage("two arms are the same: %s and %s", strings.Join(sets(o), " "), strings.Join(sets(c), " "))
 		}
 		named[out[i].Name] = c
-		for _, s := range p.Seeds {
-			out[i].Runs = append(out[i].Runs, Run{Seed: s, Folder: fmt.Sprintf("%s-s%d", out[i].Name, s), Status: Waiting})
-		}
 	}
 	return out, nil
+}
+
+// arm checks settings and returns their arm.
+func (p *Plan) arm(c []Setting, names configs.Catalog) (Arm, error) {
+	x, err := p.Load(names, sets(c)...)
+	if err != nil {
+		return Arm{}, p.blame(names, c, err)
+	}
+	a := Arm{Name: p.armName(c), Settings: c, Steps: x.Train.Steps}
+	for _, s := range p.Seeds {
+		a.Runs = append(a.Runs, Run{Seed: s, Folder: fmt.Sprintf("%s-s%d", a.Name, s), Status: Waiting})
+	}
+	return a, nil
 }
 
 // combinations are the settings of the arms.

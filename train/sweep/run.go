@@ -62,15 +62,25 @@ func (s *Sweep) locked(ctx context.Context, o Options) error {
 	if err := durable.Sweep(durable.OS{}, s.Dir); err != nil {
 		return err
 	}
-	if err := s.write(); err != nil {
-		return err
+	for {
+		list := s.targets()
+		if err := s.write(); err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		if err := s.round(ctx, list, o); err != nil || s.Plan.Study == nil {
+			return err
+		}
 	}
+}
+
+// round carries targets out.
+func (s *Sweep) round(ctx context.Context, list []target, o Options) error {
 	c := &carrier{sweep: s, options: o, began: time.Now()}
-	if err := c.plan(ctx); err != nil {
+	if err := c.plan(ctx, list); err != nil {
 		return err
-	}
-	if len(c.runs) == 0 {
-		return nil
 	}
 	stop := c.reports()
 	outcomes := train.Together(ctx, c.runs, o.Jobs)
@@ -85,50 +95,73 @@ type carrier struct {
 	began    time.Time
 	runs     []train.Planned
 	counts   []*atomic.Int64 // of runs: steps done
-	finished int64           // steps of the runs that were finished before
+	planned  int64           // steps of all runs, at the end of this round
+	finished int64           // steps of the runs that have nothing to do
+	errs     []error         // of runs
 	before   int64           // steps that were done before, those included
 	lost     int64           // steps that failed runs will not do; guarded by the sweep's mutex
 	broken   error           // sweep.json could not be written; guarded by the sweep's mutex
 }
 
-// plan lists the runs that are not finished.
-func (c *carrier) plan(ctx context.Context) error {
-	s := c.sweep
-	for i := range s.Arms {
-		a := &s.Arms[i]
-		for k := range a.Runs {
-			r := &a.Runs[k]
-			if r.Status == Finished {
-				c.finished += a.Steps
-				continue
-			}
-			p, err := c.planned(*a, *r)
-			if err != nil {
-				return err
-			}
-			count := p.Options.Count
-			c.before += count.Load()
-			p.Begin = func() { c.tell(*a, r, Running, "", nil) }
-			p.End = func(o train.Outcome) {
-				switch {
-				case o.Err == nil:
-					c.tell(*a, r, Finished, "", c.options.Ended)
-				case ctx.Err() != nil && errors.Is(o.Err, context.Cause(ctx)):
-					c.tell(*a, r, Stopped, "", c.options.Ended)
-				default:
-					c.lose(a.Steps - count.Load())
-					c.tell(*a, r, Failed, o.Err.Error(), c.options.Ended)
-				}
-			}
-			c.runs, c.counts = append(c.runs, p), append(c.counts, count)
+// plan lists the runs to carry out.
+func (c *carrier) plan(ctx context.Context, list []target) error {
+	c.errs, c.finished = make([]error, len(list)), c.sweep.done(list)
+	c.planned, c.before = c.finished, c.finished
+	for i, t := range list {
+		p, err := c.plannedRun(*t.arm, *t.run)
+		if err != nil {
+			return err
 		}
+		p.Options.Until = t.until
+		count := p.Options.Count
+		c.planned += t.until
+		c.before += count.Load()
+		p.Begin = func() { c.tell(t, Running, "", nil) }
+		p.End = func(o train.Outcome) { c.errs[i] = c.end(ctx, t, o, count.Load()) }
+		c.runs, c.counts = append(c.runs, p), append(c.counts, count)
 	}
-	c.before += c.finished
 	return nil
 }
 
-// planned is a run as package train takes it.
-func (c *carrier) planned(a Arm, r Run) (p train.Planned, err error) {
+// end scores a run of a study, and writes down what became of the run after so many steps. It returns why a study can't
+// decide, or a sweep lacks a run.
+func (c *carrier) end(ctx context.Context, t target, o train.Outcome, steps int64) error {
+	studied := c.sweep.Plan.Study != nil
+	var score *Score
+	switch {
+	case o.Err == nil && studied:
+		var got Score
+		if got, o.Err = c.sweep.score(t); o.Err == nil {
+			score = &got
+		}
+	case studied && errors.Is(o.Err, train.ErrStep) && ctx.Err() == nil:
+		got := c.sweep.failure(t)
+		score = &got
+	}
+	if score != nil {
+		c.sweep.mu.Lock()
+		t.run.Scores = append(t.run.Scores, *score)
+		c.sweep.mu.Unlock()
+	}
+	switch {
+	case o.Err == nil && t.until < t.arm.Steps:
+		c.tell(t, Paused, "", c.options.Ended)
+	case o.Err == nil:
+		c.tell(t, Finished, "", c.options.Ended)
+	case ctx.Err() != nil && errors.Is(o.Err, context.Cause(ctx)):
+		c.tell(t, Stopped, "", c.options.Ended)
+	default:
+		c.lose(t.until - steps)
+		c.tell(t, Failed, o.Err.Error(), c.options.Ended)
+	}
+	if score != nil {
+		return nil
+	}
+	return o.Err
+}
+
+// plannedRun is a run as package train takes it.
+func (c *carrier) plannedRun(a Arm, r Run) (p train.Planned, err error) {
 	p = train.Planned{Options: c.options.Train}
 	if p.Experiment, err = c.sweep.Experiment(a, r.Seed); err != nil {
 		return p, err
@@ -148,16 +181,16 @@ func (c *carrier) planned(a Arm, r Run) (p train.Planned, err error) {
 }
 
 // tell writes a run's status down and passes it on.
-func (c *carrier) tell(a Arm, r *Run, status Status, text string, on func(Arm, Run)) {
+func (c *carrier) tell(t target, status Status, text string, on func(Arm, Run)) {
 	c.sweep.mu.Lock()
-	r.Status, r.Error = status, text
+	t.run.Status, t.run.Error = status, text
 	if err := c.sweep.write(); err != nil && c.broken == nil {
 		c.broken = err
 	}
-	now := *r
+	now := *t.run
 	c.sweep.mu.Unlock()
 	if on != nil {
-		on(a, now)
+		on(*t.arm, now)
 	}
 }
 
@@ -193,7 +226,7 @@ func (c *carrier) reports() (stop func()) {
 
 func (c *carrier) progress() Progress {
 	c.sweep.mu.Lock()
-	p := Progress{Planned: c.sweep.Steps() - c.lost, Steps: c.finished}
+	p := Progress{Planned: c.planned - c.lost, Steps: c.finished}
 	p.Runs, p.Finished = c.sweep.Runs(Finished)
 	_, p.Failed = c.sweep.Runs(Failed)
 	_, p.Running = c.sweep.Runs(Running)
@@ -217,10 +250,10 @@ func (c *carrier) result(ctx context.Context, outcomes []train.Outcome) error {
 	stopped := false
 	for i, o := range outcomes {
 		switch {
-		case !o.Begun, o.Err != nil && ctx.Err() != nil && errors.Is(o.Err, context.Cause(ctx)):
+		case !o.Begun, c.errs[i] != nil && ctx.Err() != nil && errors.Is(c.errs[i], context.Cause(ctx)):
 			stopped = true
-		case o.Err != nil:
-			line, _, _ := strings.Cut(o.Err.Error(), "\n")
+		case c.errs[i] != nil:
+			line, _, _ := strings.Cut(c.errs[i].Error(), "\n")
 			failed = append(failed, c.runs[i].Options.Name+": "+line)
 		}
 	}
@@ -229,6 +262,10 @@ func (c *carrier) result(ctx context.Context, outcomes []train.Outcome) error {
 		return context.Cause(ctx)
 	case len(failed) > 0:
 		all, _ := c.sweep.Runs(Failed)
+		if c.sweep.Plan.Study != nil {
+			return fmt.Errorf("%d trials could not be trained or scored, so that their rung is not decided; mend the cause and go on:\n%s",
+				len(failed), strings.Join(failed, "\n"))
+		}
 		return fmt.Errorf("%d of %d runs failed:\n%s", len(failed), all, strings.Join(failed, "\n"))
 	}
 	return nil

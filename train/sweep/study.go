@@ -1,0 +1,363 @@
+package sweep
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// Study says how the trials of a sweep, its arms, are scored and which of them are stopped early: successive halving
+// (Jamieson and Talwalkar, Non-stochastic Best Arm Identification, 2016) and Hyperband (Li et al., 2018).
+//
+// Trials train in batches. All trials of a batch train to its first rung, where the policy of each plays ScoreSeeds; one
+// in Factor goes on to the next rung, and so on. A rung is decided when all of its trials have a score, so that no
+// worker's speed changes what is trained.
+type Study struct {
+	// ScoreSeeds are the workload seeds on which trials are scored, in the training's part of the workload. No
+	// evaluation uses them: the best of many trials is better on these seeds than on others.
+	ScoreSeeds string `json:"score_seeds"`
+	// Metrics are scored. The first ranks the trials. Better says which direction of each is better.
+	Metrics []string      `json:"metrics"`
+	Better  []envs.Better `json:"better"`
+	// Halving is the number of steps of the first rung, or Seeds, where the rungs are numbers of training seeds; empty
+	// trains every trial to its end.
+	Halving string `json:"halving,omitempty"`
+	// Factor is that of steps, or seeds, between two rungs.
+	Factor int `json:"factor,omitempty"`
+	// Hyperband begins batches at different rungs, in turn: many trials that begin at the first, fewer that begin later.
+	Hyperband bool `json:"hyperband,omitempty"`
+}
+
+// Seeds is the Halving over training seeds.
+const Seeds = "seeds"
+
+// studyKeys are the keys of a study, which are its flags too.
+var studyKeys = []string{"score_seeds", "metrics", "halving", "factor", "hyperband"}
+
+// LastScoreSeed is the largest workload seed that may choose between trials: those above are kept for tests.
+const LastScoreSeed = 4999
+
+// Score is what a trial's run is worth at a rung.
+type Score struct {
+	// Steps is the rung's number of environment steps.
+	Steps int64 `json:"steps"`
+	// Values are the means of the study's metrics; null where training failed at a step, or the mean is not finite.
+	Values []*float64 `json:"values"`
+}
+
+// rung is a number of steps and of training seeds.
+type rung struct {
+	steps int64
+	seeds int
+}
+
+// flat are the values of the study's keys as text.
+func (s *Study) flat() map[string]string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range m {
+		out[k] = fmt.Sprint(v)
+	}
+	return out
+}
+
+// check reports what is wrong with a study.
+func (s *Study) check(p *Plan, x *configs.Experiment) error {
+	if s == nil {
+		return nil
+	}
+	seeds, err := configs.ParseSeeds(s.ScoreSeeds)
+	if err != nil {
+		return train.Usage("--score-seeds: %w", err)
+	}
+	if err := s.directions(x); err != nil {
+		return err
+	}
+	kept, err := configs.ParseSeeds(x.Eval.Seeds)
+	if err != nil {
+		return train.Usage("eval.seeds: %w", err)
+	}
+	for _, n := range seeds {
+		switch {
+		case slices.Contains(kept, n):
+			return train.Usage("--score-seeds %s has %d, a seed of eval.seeds (%s): what chooses trials can't judge them; want others, "+
+				"up to %d", s.ScoreSeeds, n, x.Eval.Seeds, LastScoreSeed)
+		case n > LastScoreSeed:
+			return train.Usage("--score-seeds %s has %d, want at most %d: larger workload seeds are kept for tests", s.ScoreSeeds, n,
+				LastScoreSeed)
+		}
+	}
+	if s.Halving == "" {
+		if s.Hyperband {
+			return train.Usage("--hyperband needs --halving, the steps of the first rung, as in --halving %d", max(x.Train.Steps/9, 1))
+		}
+		return nil
+	}
+	if slices.Contains(p.Keys(), "train.steps") {
+		return train.Usage("train.steps is varied, but the rungs of --halving are steps of one total; vary other keys, or leave " +
+			"--halving out")
+	}
+	if s.Factor < 2 {
+		return train.Usage("--factor is %d, want at least 2: one trial in so many goes on to the next rung", s.Factor)
+	}
+	if s.Halving == Seeds {
+		if len(p.Seeds) < s.Factor {
+			return train.Usage("--halving seeds needs at least %d training seeds, --seeds gives %d", s.Factor, len(p.Seeds))
+		}
+		return nil
+	}
+	least, err := strconv.ParseInt(s.Halving, 10, 64)
+	if err != nil || least < 1 {
+		return train.Usage("--halving is %q, want the steps of the first rung, as in --halving %d, or seeds", s.Halving,
+			max(x.Train.Steps/9, 1))
+	}
+	if least > x.Train.Steps/int64(s.Factor) {
+		return train.Usage("--halving is %d, which leaves one rung: want at most %d, train.steps (%d) over --factor (%d)", least,
+			x.Train.Steps/int64(s.Factor), x.Train.Steps, s.Factor)
+	}
+	return nil
+}
+
+// directions looks up which direction of each metric is better.
+func (s *Study) directions(x *configs.Experiment) error {
+	env, err := train.NewEnv(x, "")
+	if err != nil {
+		return err
+	}
+	s.Better = nil
+	for _, m := range s.Metrics {
+		b := envs.Higher
+		if m != train.Return {
+			i, err := env.Spec().InfoIndex(m)
+			if err != nil {
+				return train.Usage("--metric: %w", err)
+			}
+			if b = env.Spec().Info[i].Better; b == envs.Neither {
+				return train.Usage("--metric: %q can't rank trials: neither direction of it is better", m)
+			}
+		}
+		s.Better = append(s.Better, b)
+	}
+	if len(s.Metrics) == 0 {
+		return train.Usage("a study has no metric, want one, as in --metric %s", train.Return)
+	}
+	return nil
+}
+
+// rungs are those of a study, the last being whole runs with all seeds.
+func (p *Plan) rungs(steps int64) []rung {
+	s := p.Study
+	out := []rung{{steps, len(p.Seeds)}}
+	if s.Halving == "" {
+		return out
+	}
+	least, _ := strconv.ParseInt(s.Halving, 10, 64) //nolint:errcheck // check has read it; of seeds it is 0
+	for f := int64(s.Factor); ; f *= int64(s.Factor) {
+		r := rung{steps / f, len(p.Seeds)}
+		if s.Halving == Seeds {
+			r = rung{steps, len(p.Seeds) / int(f)}
+		}
+		if r.seeds < 1 || r.steps < max(least, 1) {
+			return out
+		}
+		out = slices.Insert(out, 0, r)
+	}
+}
+
+// shape is how many trials a batch has, 0 for all there are, and the rung at which it begins.
+func (p *Plan) shape(batch int, rungs int) (trials, first int) {
+	s := p.Study
+	if !s.Hyperband {
+		return 0, 0
+	}
+	first = batch % rungs
+	left := rungs - first // rungs that it meets
+	trials = rungs
+	for range left - 1 {
+		trials *= s.Factor
+	}
+	return (trials + left - 1) / left, first
+}
+
+// batch puts the arms of a study that are in no batch into batches.
+func (s *Sweep) batch() {
+	if s.Plan.Study == nil || len(s.Arms) == 0 {
+		return
+	}
+	rungs := len(s.Plan.rungs(s.Arms[0].Steps))
+	for at := 0; at < len(s.Arms); {
+		n, _ := s.Plan.shape(len(s.Batches), rungs)
+		end := len(s.Arms)
+		if n > 0 {
+			end = min(at+n, end)
+		}
+		var names []string
+		for _, a := range s.Arms[at:end] {
+			names = append(names, a.Name)
+		}
+		s.Batches, at = append(s.Batches, names), end
+	}
+}
+
+// target is a run that is to train until some steps.
+type target struct {
+	arm   *Arm
+	run   *Run
+	until int64
+}
+
+// targets are the runs to train next, none where every batch is decided. Decisions follow from the scores alone: whoever
+// was killed, the next process decides the same. What is stopped for good is marked as pruned.
+func (s *Sweep) targets() (out []target) {
+	if s.Plan.Study == nil {
+		for i := range s.Arms {
+			a := &s.Arms[i]
+			for k := range a.Runs {
+				if a.Runs[k].Status != Finished {
+					out = append(out, target{a, &a.Runs[k], a.Steps})
+				}
+			}
+		}
+		return out
+	}
+	at, taken := map[string]*Arm{}, map[string]bool{}
+	for i := range s.Arms {
+		at[s.Arms[i].Name] = &s.Arms[i]
+	}
+	for b, names := range s.Batches {
+		var alive []*Arm
+		for _, n := range names {
+			if a := at[n]; a != nil && !taken[n] { // a trial that was proposed twice is trained once
+				alive, taken[n] = append(alive, a), true
+			}
+		}
+		if len(alive) == 0 {
+			continue
+		}
+		rungs := s.Plan.rungs(alive[0].Steps)
+		_, first := s.Plan.shape(b, len(rungs))
+		for k, r := range rungs[first:] {
+			due := missing(alive, r)
+			out = append(out, due...)
+			if len(due) > 0 || first+k == len(rungs)-1 {
+				break
+			}
+			alive = s.promote(alive, r)
+		}
+	}
+	return out
+}
+
+// missing are the runs that have no score at a rung.
+func missing(alive []*Arm, r rung) (out []target) {
+	for _, a := range alive {
+		for k := range a.Runs[:r.seeds] {
+			if !slices.ContainsFunc(a.Runs[k].Scores, func(s Score) bool { return s.Steps == r.steps }) {
+				out = append(out, target{a, &a.Runs[k], r.steps})
+			}
+		}
+	}
+	return out
+}
+
+// promote returns the trials that go on from a rung, one in Factor and at least one, and marks the others as pruned. Of
+// equal scores the trial that was proposed first goes on; one without a score never does.
+func (s *Sweep) promote(alive []*Arm, r rung) []*Arm {
+	n := min(len(alive), max(1, len(alive)/s.Plan.Study.Factor))
+	order := slices.Clone(alive)
+	slices.SortStableFunc(order, func(a, b *Arm) int {
+		return cmp.Compare(s.loss(a, r), s.loss(b, r))
+	})
+	for i, a := range order {
+		if i < n && !math.IsInf(s.loss(a, r), 1) {
+			continue
+		}
+		n = min(n, i)
+		for k := range a.Runs {
+			if st := &a.Runs[k].Status; *st == Paused || *st == Waiting {
+				*st = Pruned
+			}
+		}
+	}
+	return order[:n]
+}
+
+// loss is a trial's score at a rung, the mean over its training seeds, as a number of which less is better: +Inf where a
+// seed has none.
+func (s *Sweep) loss(a *Arm, r rung) float64 {
+	sum := 0.0
+	for _, run := range a.Runs[:r.seeds] {
+		for _, score := range run.Scores {
+			if score.Steps != r.steps {
+				continue
+			}
+			if score.Values[0] == nil {
+				return math.Inf(1)
+			}
+			sum += *score.Values[0] / float64(r.seeds)
+		}
+	}
+	if s.Plan.Study.Better[0] == envs.Higher {
+		return -sum
+	}
+	return sum
+}
+
+// score plays the policy that a run has at its target, the best so far by its evaluations during training, on the score
+// seeds.
+func (s *Sweep) score(t target) (Score, error) {
+	out := Score{Steps: t.until}
+	x, err := s.Experiment(*t.arm, t.run.Seed)
+	if err != nil {
+		return out, err
+	}
+	dir := s.Folder(*t.run)
+	standing, err := train.ReadStanding(dir)
+	if err != nil {
+		return out, err
+	}
+	if standing.Steps >= t.until+int64(x.Train.Envs) {
+		return out, fmt.Errorf("%s was trained to step %d outside of the study, which scores it at step %d: remove the folder, and "+
+			"the study trains it again", dir, standing.Steps, t.until)
+	}
+	seeds, err := configs.ParseSeeds(s.Plan.Study.ScoreSeeds)
+	if err != nil {
+		return out, err
+	}
+	c, err := train.OpenCheckpoint(dir)
+	if err != nil {
+		return out, err
+	}
+	means, err := train.Score(c, x, seeds, s.Plan.Study.Metrics...)
+	for _, v := range means {
+		out.Values = append(out.Values, finite(v))
+	}
+	return out, err
+}
+
+// failure is the score of a run that fails at a step: it would fail there again.
+func (s *Sweep) failure(t target) Score {
+	return Score{t.until, make([]*float64, len(s.Plan.Study.Metrics))}
+}
+
+// finite is nil where x is no number.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
