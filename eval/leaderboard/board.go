@@ -48,6 +48,9 @@ type Board struct {
 	Arms []Arm `json:"arms"`
 	// Winner is absent where no run is finished.
 	Winner *Winner `json:"winner,omitempty"`
+	// Study is how the trials were scored, absent where the sweep is none; Rungs is the number of its rungs.
+	Study *sweep.Study `json:"study,omitempty"`
+	Rungs int          `json:"rungs,omitempty"`
 
 	log   map[string]bool // keys drawn evenly over the logarithm
 	grid  map[string]bool // keys with a few values given
@@ -68,7 +71,13 @@ type Arm struct {
 	High  eval.Number `json:"high"`
 	// LastMean is the mean of the last values, whatever At is.
 	LastMean eval.Number `json:"last_mean"`
-	Runs     []Run       `json:"runs"`
+	// Rung and Steps are the last at which a study has scored the trial, Scores the means there of the study's metrics.
+	// Front says that no other trial is better by one metric and no worse by another.
+	Rung   int           `json:"rung,omitempty"`
+	Steps  int64         `json:"steps,omitempty"`
+	Scores []eval.Number `json:"scores,omitempty"`
+	Front  bool          `json:"front,omitempty"`
+	Runs   []Run         `json:"runs"`
 }
 
 // Run is a run of an arm.
@@ -137,6 +146,11 @@ func Read(s *sweep.Sweep, metric, at string) (*Board, error) {
 			b.Tag = "rollout/ep_rew_mean"
 		}
 	}
+	if s.Plan.Study != nil {
+		if err := b.studied(s, metric, at); err != nil {
+			return nil, err
+		}
+	}
 	for _, a := range s.Plan.Grid {
 		b.grid[a.Key] = true
 	}
@@ -153,15 +167,22 @@ func Read(s *sweep.Sweep, metric, at string) (*Board, error) {
 		row := Arm{Name: a.Name, Settings: a.Settings}
 		for _, r := range a.Runs {
 			run := Run{Run: r, Value: eval.Number(math.NaN()), Last: eval.Number(math.NaN())}
-			if r.Status == sweep.Finished {
+			switch {
+			case b.Study != nil:
+				b.scored(&run)
+			case r.Status == sweep.Finished:
 				b.value(&run, s.Folder(r), decides, higher)
 			}
 			row.Runs = append(row.Runs, run)
 		}
 		row.sum()
+		if b.Study != nil {
+			b.climbed(&row)
+		}
 		b.Arms = append(b.Arms, row)
 	}
 	b.rank()
+	b.front()
 	b.crown(s)
 	return b, nil
 }
@@ -220,6 +241,8 @@ func (b *Board) rank() {
 		switch {
 		case p.Seeds == 0 || q.Seeds == 0:
 			return cmp.Compare(min(q.Seeds, 1), min(p.Seeds, 1))
+		case p.Rung != q.Rung:
+			return cmp.Compare(q.Rung, p.Rung)
 		case b.Metric.Better == envs.Lower:
 			return cmp.Compare(x, y)
 		}
@@ -252,7 +275,7 @@ func (b *Board) crown(s *sweep.Sweep) {
 	w.Command = append(w.Command, "--seeds", fmt.Sprintf("%d-%d", first, first+uint64(max(fewest, len(b.Seeds)))-1),
 		"--name", b.Sweep+"-best")
 	for _, a := range b.Arms[1:] {
-		if a.Seeds > 0 && a.High >= best.Low && a.Low <= best.High {
+		if a.Seeds > 0 && a.Rung == best.Rung && a.High >= best.Low && a.Low <= best.High {
 			w.Overlap++
 		}
 	}
@@ -268,7 +291,7 @@ func (b *Board) unfinished() []string {
 		}
 	}
 	var out []string
-	for _, s := range []sweep.Status{sweep.Running, sweep.Stopped, sweep.Waiting} {
+	for _, s := range []sweep.Status{sweep.Running, sweep.Stopped, sweep.Waiting, sweep.Paused} {
 		if list := byStatus[s]; len(list) > 0 {
 			slices.Sort(list)
 			more := ""

@@ -34,6 +34,8 @@ func (b *Board) measured() string {
 // when says of which moment of the runs the values are.
 func (b *Board) when() string {
 	switch {
+	case b.Study != nil:
+		return fmt.Sprintf("mean over workload seeds %s of the training's part", b.Study.ScoreSeeds)
 	case strings.HasPrefix(b.Tag, "rollout/"):
 		return "mean of the last training episodes"
 	case b.At == Last:
@@ -44,6 +46,9 @@ func (b *Board) when() string {
 
 // Text is the board for a terminal.
 func (b *Board) Text() string {
+	if b.Study != nil {
+		return b.studyText()
+	}
 	head := []string{"rank"}
 	for _, k := range b.Keys {
 		head = append(head, configs.ShortKey(k, b.Keys))
@@ -69,6 +74,11 @@ func (b *Board) Text() string {
 			f.Number(float64(a.Low)), f.Number(float64(a.High)), f.Number(float64(a.LastMean)), a.Name+"-s*")
 		rows = append(rows, row)
 	}
+	return b.under(rows)
+}
+
+// under is the table with what there is to say of single runs.
+func (b *Board) under(rows [][]string) string {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s\n\n%s", b.heading(), report.Columns(rows, true))
 	for _, line := range b.unfinished() {
@@ -135,7 +145,10 @@ func (b *Board) Write(dir string) ([]string, error) {
 	if _, err := f.Files(); err != nil {
 		return nil, err
 	}
-	var out []string
+	out, err := b.drawFront(dir)
+	if err != nil {
+		return out, fmt.Errorf("the Pareto front: %w", err)
+	}
 	for _, k := range b.Keys {
 		files, err := b.effect(k, effects)
 		if err != nil {
@@ -152,6 +165,9 @@ func (b *Board) Write(dir string) ([]string, error) {
 func (b *Board) rows() [][]string {
 	head := append(append([]string{"rank", "arm"}, b.Keys...), "metric", "seeds", "failed", "mean", "iqm", "low", "high",
 		"last_mean")
+	if b.Study != nil {
+		head = append(append(head, "rung", "steps"), b.Study.Metrics...)
+	}
 	rows := [][]string{head}
 	for _, a := range b.Arms {
 		row := report.Cells(a.Rank, a.Name)
@@ -164,8 +180,15 @@ func (b *Board) rows() [][]string {
 				failed++
 			}
 		}
-		rows = append(rows, report.Cells(row, b.Metric.Name, a.Seeds, failed, float64(a.Mean), float64(a.IQM), float64(a.Low),
-			float64(a.High), float64(a.LastMean)))
+		row = report.Cells(row, b.Metric.Name, a.Seeds, failed, float64(a.Mean), float64(a.IQM), float64(a.Low),
+			float64(a.High), float64(a.LastMean))
+		if b.Study != nil {
+			row = report.Cells(row, a.Rung, a.Steps)
+			for _, v := range a.Scores {
+				row = report.Cells(row, float64(v))
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

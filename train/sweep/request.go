@@ -22,6 +22,8 @@ type Request struct {
 	Random                      []Range
 	Trials                      int
 	Seed                        uint64
+	// Study has the keys of a study that are given.
+	Study Study
 }
 
 // FileKeys are the keys of a sweep's file, with what they hold.
@@ -37,9 +39,14 @@ seed: 1                               # of the draws
 seeds: 1-2                            # training seeds
 name: rates                           # folder of the sweep, below --runs
 metric: return                        # by which arms are ranked
+halving: 5000                         # train all to this step, then one in factor further; or seeds
+factor: 3
+hyperband: true
+score_seeds: 4001-4010                # workload seeds on which trials are scored
 `
 
-var fileKeys = []string{"config", "name", "set", "grid", "random", "trials", "seed", "seeds", "metric"}
+var fileKeys = []string{"config", "name", "set", "grid", "random", "trials", "seed", "seeds", "metric",
+	"halving", "factor", "hyperband", "score_seeds"}
 
 // ReadFile reads a sweep's file. Errors name its line.
 func ReadFile(path string) (*Request, error) {
@@ -85,17 +92,19 @@ func pairs(n *yaml.Node, do func(key string, line int, v *yaml.Node) error) erro
 // take reads one key of the file.
 func (r *Request) take(key string, v *yaml.Node) error {
 	switch key {
-	case "config", "name", "seeds", "metric":
+	case "config", "name", "seeds", "metric", "halving", "score_seeds":
 		if v.Kind != yaml.ScalarNode {
 			return errors.New("wants one value")
 		}
-		*map[string]*string{"config": &r.Config, "name": &r.Name, "seeds": &r.Seeds, "metric": &r.Metric}[key] = v.Value
-	case "trials", "seed":
-		into := any(&r.Trials)
-		if key == "seed" {
-			into = &r.Seed
+		*map[string]*string{"config": &r.Config, "name": &r.Name, "seeds": &r.Seeds, "metric": &r.Metric,
+			"halving": &r.Study.Halving, "score_seeds": &r.Study.ScoreSeeds}[key] = v.Value
+	case "hyperband":
+		if err := v.Load(&r.Study.Hyperband); err != nil {
+			return fmt.Errorf("is %q, want true or false", v.Value)
 		}
-		if err := v.Load(into); err != nil || r.Trials < 0 {
+	case "trials", "seed", "factor":
+		into := map[string]any{"trials": &r.Trials, "seed": &r.Seed, "factor": &r.Study.Factor}[key]
+		if err := v.Load(into); err != nil || r.Trials < 0 || r.Study.Factor < 0 {
 			return fmt.Errorf("is %q, want a whole number of at least 0", v.Value)
 		}
 	case "set":

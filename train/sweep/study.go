@@ -46,7 +46,8 @@ const LastScoreSeed = 4999
 
 // Score is what a trial's run is worth at a rung.
 type Score struct {
-	// Steps is the rung's number of environment steps.
+	// Rung counts the study's rungs from 1, Steps is the number of environment steps at it.
+	Rung  int   `json:"rung"`
 	Steps int64 `json:"steps"`
 	// Values are the means of the study's metrics; null where training failed at a step, or the mean is not finite.
 	Values []*float64 `json:"values"`
@@ -54,8 +55,9 @@ type Score struct {
 
 // rung is a number of steps and of training seeds.
 type rung struct {
-	steps int64
-	seeds int
+	number int // from 1
+	steps  int64
+	seeds  int
 }
 
 // flat are the values of the study's keys as text.
@@ -158,23 +160,29 @@ func (s *Study) directions(x *configs.Experiment) error {
 	return nil
 }
 
+// Rungs is the number of rungs of a trial that trains for some steps.
+func (p *Plan) Rungs(steps int64) int { return len(p.rungs(steps)) }
+
 // rungs are those of a study, the last being whole runs with all seeds.
 func (p *Plan) rungs(steps int64) []rung {
 	s := p.Study
-	out := []rung{{steps, len(p.Seeds)}}
+	out := []rung{{1, steps, len(p.Seeds)}}
 	if s.Halving == "" {
 		return out
 	}
 	least, _ := strconv.ParseInt(s.Halving, 10, 64) //nolint:errcheck // check has read it; of seeds it is 0
 	for f := int64(s.Factor); ; f *= int64(s.Factor) {
-		r := rung{steps / f, len(p.Seeds)}
+		r := rung{0, steps / f, len(p.Seeds)}
 		if s.Halving == Seeds {
-			r = rung{steps, len(p.Seeds) / int(f)}
+			r = rung{0, steps, len(p.Seeds) / int(f)}
 		}
 		if r.seeds < 1 || r.steps < max(least, 1) {
 			return out
 		}
 		out = slices.Insert(out, 0, r)
+		for i := range out {
+			out[i].number = i + 1
+		}
 	}
 }
 
@@ -218,6 +226,7 @@ type target struct {
 	arm   *Arm
 	run   *Run
 	until int64
+	rung  int
 }
 
 // targets are the runs to train next, none where every batch is decided. Decisions follow from the scores alone: whoever
@@ -228,7 +237,7 @@ func (s *Sweep) targets() (out []target) {
 			a := &s.Arms[i]
 			for k := range a.Runs {
 				if a.Runs[k].Status != Finished {
-					out = append(out, target{a, &a.Runs[k], a.Steps})
+					out = append(out, target{a, &a.Runs[k], a.Steps, 0})
 				}
 			}
 		}
@@ -267,7 +276,7 @@ func missing(alive []*Arm, r rung) (out []target) {
 	for _, a := range alive {
 		for k := range a.Runs[:r.seeds] {
 			if !slices.ContainsFunc(a.Runs[k].Scores, func(s Score) bool { return s.Steps == r.steps }) {
-				out = append(out, target{a, &a.Runs[k], r.steps})
+				out = append(out, target{a, &a.Runs[k], r.steps, r.number})
 			}
 		}
 	}
@@ -320,7 +329,7 @@ func (s *Sweep) loss(a *Arm, r rung) float64 {
 // score plays the policy that a run has at its target, the best so far by its evaluations during training, on the score
 // seeds.
 func (s *Sweep) score(t target) (Score, error) {
-	out := Score{Steps: t.until}
+	out := Score{Rung: t.rung, Steps: t.until}
 	x, err := s.Experiment(*t.arm, t.run.Seed)
 	if err != nil {
 		return out, err
@@ -351,7 +360,7 @@ func (s *Sweep) score(t target) (Score, error) {
 
 // failure is the score of a run that fails at a step: it would fail there again.
 func (s *Sweep) failure(t target) Score {
-	return Score{t.until, make([]*float64, len(s.Plan.Study.Metrics))}
+	return Score{t.rung, t.until, make([]*float64, len(s.Plan.Study.Metrics))}
 }
 
 // finite is nil where x is no number.
