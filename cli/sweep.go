@@ -22,6 +22,7 @@ type sweepFlags struct {
 	trials         int
 	file, metric   string
 	extend, dryRun bool
+	study          sweep.Study
 }
 
 func sweepCommand() *command {
@@ -30,7 +31,7 @@ func sweepCommand() *command {
 		name: "sweep", takes: "CONFIG", args: arguments{most: 1}, stop: "saving, then stopping",
 		fill: []string{"{keys}", indented(sweep.FileKeys)},
 		json: "print the leaderboard, or with --dry-run the arms, as JSON",
-		flags: append(f.engineFlags(),
+		flags: slices.Concat(f.engineFlags(), f.studyFlags(), []flag{
 			option(repeated{&f.grid}, "grid",
 				"a key and its values, as in agent.actor_rate=1e-4,3e-4 (repeatable: every combination)").by(keys),
 			option(repeated{&f.random}, "random",
@@ -40,13 +41,13 @@ func sweepCommand() *command {
 			option(seedList(&f.seeds), "seeds", "training seeds of every arm, as in 1-3 (default: the configuration's)"),
 			option(repeated{&f.sets}, "set", "set a key of the configuration for all arms (repeatable)").by(keys),
 			option(&f.file, "file", "file that holds the sweep"),
-			option(&f.metric, "metric", "what arms are ranked by (default: what decides the best checkpoint)"),
+			option(&f.metric, "metric", "what arms are ranked by (default: what decides the best checkpoint); of a study two, as in price,violated"),
 			option(&f.name, "name", "name of the sweep (default: the experiment's name and the keys)"),
 			option(&f.runs, "runs", "folder of the sweep's folder"),
 			option(whole(&f.jobs, 1), "jobs", "runs at a time (default: one per core)"),
 			option(&f.extend, "extend", "add values, trials and seeds to the sweep of this name"),
 			option(&f.dryRun, "dry-run", "check everything, list the arms with their steps, and stop"),
-		),
+		}),
 		complete: configurations,
 		run: func(c *call) (any, error) {
 			p, name, err := f.plan(c)
@@ -114,11 +115,18 @@ func (f *sweepFlags) plan(c *call) (p *sweep.Plan, name string, err error) {
 			return nil, "", usage("--seeds: %w", err)
 		}
 	}
-	m, err := leaderboard.MetricOf(x, r.Metric)
-	if err != nil {
+	metrics := strings.Split(r.Metric, ",")
+	for i, name := range metrics {
+		m, err := leaderboard.MetricOf(x, strings.TrimSpace(name))
+		if err != nil {
+			return nil, "", err
+		}
+		metrics[i] = m.Name
+	}
+	p.Metric = metrics[0]
+	if err := studyOf(p, r, metrics); err != nil {
 		return nil, "", err
 	}
-	p.Metric = m.Name
 	if name = r.Name; name == "" {
 		name = p.Name(x)
 	}
@@ -154,6 +162,7 @@ func (f *sweepFlags) over(c *call, r *sweep.Request) error {
 	if c.given("seed") {
 		r.Seed = f.seed
 	}
+	f.overStudy(c, &r.Study)
 	for to, from := range map[*string]string{&r.Name: f.name, &r.Seeds: f.seeds, &r.Metric: f.metric} {
 		if from != "" {
 			*to = from
