@@ -271,6 +271,9 @@ func Prepare(dir string, p *Plan, names *catalog.Catalog, extend bool) (*Sweep, 
 		return nil, err
 	}
 	old.Plan.Metric = p.Metric
+	if old.Plan.Study != nil && p.Study != nil {
+		old.Plan.Study.Final = p.Study.Final
+	}
 	switch {
 	case len(differ) == 0:
 		return old, nil

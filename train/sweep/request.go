@@ -43,10 +43,11 @@ halving: 5000                         # train all to this step, then one in fact
 factor: 3
 hyperband: true
 score_seeds: 4001-4010                # workload seeds on which trials are scored
+final: 3x5                            # train the best three anew with five seeds, and evaluate them
 `
 
 var fileKeys = []string{"config", "name", "set", "grid", "random", "trials", "seed", "seeds", "metric",
-	"halving", "factor", "hyperband", "score_seeds"}
+	"halving", "factor", "hyperband", "score_seeds", "final"}
 
 // ReadFile reads a sweep's file. Errors name its line.
 func ReadFile(path string) (*Request, error) {
@@ -92,12 +93,12 @@ func pairs(n *yaml.Node, do func(key string, line int, v *yaml.Node) error) erro
 // take reads one key of the file.
 func (r *Request) take(key string, v *yaml.Node) error {
 	switch key {
-	case "config", "name", "seeds", "metric", "halving", "score_seeds":
+	case "config", "name", "seeds", "metric", "halving", "score_seeds", "final":
 		if v.Kind != yaml.ScalarNode {
 			return errors.New("wants one value")
 		}
 		*map[string]*string{"config": &r.Config, "name": &r.Name, "seeds": &r.Seeds, "metric": &r.Metric,
-			"halving": &r.Study.Halving, "score_seeds": &r.Study.ScoreSeeds}[key] = v.Value
+			"halving": &r.Study.Halving, "score_seeds": &r.Study.ScoreSeeds, "final": &r.Study.Final}[key] = v.Value
 	case "hyperband":
 		if err := v.Load(&r.Study.Hyperband); err != nil {
 			return fmt.Errorf("is %q, want true or false", v.Value)

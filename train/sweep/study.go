@@ -33,6 +33,8 @@ type Study struct {
 	Factor int `json:"factor,omitempty"`
 	// Hyperband begins batches at different rungs, in turn: many trials that begin at the first, fewer that begin later.
 	Hyperband bool `json:"hyperband,omitempty"`
+	// Final is what [Sweep.Final] trains, as in 3x5; it changes no trial.
+	Final string `json:"final,omitempty"`
 }
 
 // Seeds is the Halving over training seeds.
@@ -88,6 +90,11 @@ func (s *Study) check(p *Plan, x *configs.Experiment) error {
 	}
 	if err := s.directions(x); err != nil {
 		return err
+	}
+	if s.Final != "" {
+		if _, _, err := ParseFinal(s.Final); err != nil {
+			return err
+		}
 	}
 	kept, err := configs.ParseSeeds(x.Eval.Seeds)
 	if err != nil {
