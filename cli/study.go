@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"path/filepath"
 	"reflect"
 
+	"github.com/stoker-rl/stoker/eval/leaderboard"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -19,9 +23,46 @@ func (f *sweepFlags) studyFlags() []flag {
 			"train with few seeds, the best with more"),
 		option(whole(&f.study.Factor, 2), "factor", "with --halving: one trial in so many goes on (default 3)"),
 		option(&f.study.Hyperband, "hyperband", "with --halving: let some trials begin at later rungs"),
+		option(&f.study.Final, "final", "train the best trials anew with fresh seeds and evaluate them beside the configuration, as in 3x5: "+
+			"three trials, five seeds"),
 		option(seedList(&f.study.ScoreSeeds), "score-seeds",
 			"workload seeds on which trials are scored; no seeds of eval.seeds (default "+scoreSeeds+" where trials are scored)"),
 	}
+}
+
+// carryOutFinal trains the best trials anew, and says what they are worth.
+func carryOutFinal(c *call, s *sweep.Sweep, board *leaderboard.Board, jobs int) (any, error) {
+	f, err := s.Final()
+	if err != nil {
+		return nil, err
+	}
+	runs, finished := f.Runs(sweep.Finished)
+	fmt.Fprintf(c.errs, "%s: %d runs, %d of them finished, %d at a time\n", f.Dir, runs, finished, jobs)
+	b := newSweepBoard(c.errs, isTerminal(c.errs))
+	err = f.Run(c.ctx, sweep.Options{Jobs: jobs, Train: options(c), Out: b.of, Report: b.report, Ended: b.ended})
+	b.finish()
+	var sig stopped
+	if errors.As(err, &sig) {
+		fmt.Fprintf(c.errs, "stopped by %v, all saved; %s\n", sig, exitHint(s.Dir))
+	}
+	if err != nil {
+		return board, err
+	}
+	final, err := leaderboard.ReadFinal(c.ctx, s, f, c.Catalog, jobs)
+	if err != nil {
+		return board, err
+	}
+	if err := final.Write(f.Dir); err != nil {
+		return board, err
+	}
+	fmt.Fprintf(c, "\n%s\ndata:   %s\nall metrics: stoker eval %s\n", final.Text(), filepath.Join(f.Dir, "final.json"), quote(f.Dir))
+	return studied{board, final}, nil
+}
+
+// studied is what a sweep with a final prints with --json.
+type studied struct {
+	*leaderboard.Board
+	Final *leaderboard.Final `json:"final"`
 }
 
 // overStudy puts the command line's flags over what a file says of the study.

@@ -58,6 +58,25 @@ func TestFront(t *testing.T) {
 	contains(t, "figure", svg, "no other trial is better in both", "cost and return of the trials of x")
 }
 
+// --final trains the best trials anew and says what they are worth; the same command again has nothing to train.
+func TestFinal(t *testing.T) {
+	runs := t.TempDir()
+	args := []string{"sweep", config(t, brief), "--grid", "agent.actor_rate=1e-4,1e-2", "--metric", "cost", "--name", "x", "--runs", runs,
+		"--final", "1x2"}
+	code, out, errs := stoker(args...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	final := filepath.Join(runs, "x", "final")
+	contains(t, "table", out, "trained anew with seeds 2-3", "over the base", "stoker eval "+quote(final))
+	if code, again, _ := stoker(args...); code != exitDone || again != out {
+		t.Errorf("exit %d: %s, want %s", code, again, out)
+	}
+	if code, _, errs := stoker(append(args, "--final", "2x2")...); code != exitUsage || !strings.Contains(errs, "remove that folder") {
+		t.Errorf("another final: exit %d: %s", code, errs)
+	}
+}
+
 // What is wrong with a study is said before anything runs.
 func TestStudyRefused(t *testing.T) {
 	file := config(t, brief)

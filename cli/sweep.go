@@ -247,7 +247,10 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool) (any, error) {
 		return nil, errors.Join(failed, err)
 	}
 	printBoard(c, board, s.Dir, figures)
-	return board, failed
+	if failed != nil || s.Plan.Study == nil || s.Plan.Study.Final == "" {
+		return board, failed
+	}
+	return carryOutFinal(c, s, board, jobs)
 }
 
 // printBoard shows a leaderboard, with where its files are.
