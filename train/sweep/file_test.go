@@ -18,7 +18,7 @@ func TestFileKeys(t *testing.T) {
 		Set:    []string{"train.steps=20000"},
 		Grid:   []Axis{{"agent.actor_rate", []string{"1e-4", "3e-4"}}, {"agent.hidden", []string{"[32, 32]", "[64, 64]"}}},
 		Random: []Range{{"agent.gamma", law}}, Trials: 5, Seed: 1,
-		Study: Study{Halving: "5000", Factor: 3, Hyperband: true, ScoreSeeds: "4001-4010", Final: "3x5"},
+		Study: Study{Halving: "5000", Factor: 3, Hyperband: true, ScoreSeeds: "4001-4010", Final: "3x5", Propose: "optuna:tpe", Batch: 8},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

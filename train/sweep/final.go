@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -57,11 +56,7 @@ func (s *Sweep) Value(a *Arm) float64 {
 	if !ok {
 		return math.NaN()
 	}
-	x := s.loss(a, r)
-	if s.Plan.Study.Better[0] == envs.Higher {
-		x = -x
-	}
-	return x
+	return s.mean(a, r, 0)
 }
 
 // reached is the last rung at which all runs of a trial have a score.

@@ -188,6 +188,9 @@ func (p *Plan) Arms(names configs.Catalog) ([]Arm, error) {
 			}
 		}
 	}
+	if p.Study.Outside() {
+		return nil, nil
+	}
 	out, named := make([]Arm, len(combos)), map[string][]Setting{}
 	for i, c := range combos {
 		if out[i], err = p.arm(c, names); err != nil {
@@ -260,6 +263,15 @@ func tooMany() error {
 func (p *Plan) trials() [][]Setting {
 	var out [][]Setting
 	seen := map[string]bool{}
+	if p.Study != nil && p.Study.Propose == Halton {
+		for _, draw := range p.haltonTrials() {
+			if id := strings.Join(sets(draw), "\n"); !seen[id] {
+				seen[id] = true
+				out = append(out, draw)
+			}
+		}
+		return out
+	}
 	for t := range p.Trials {
 		var draw []Setting
 		id := ""

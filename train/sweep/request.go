@@ -43,11 +43,13 @@ halving: 5000                         # train all to this step, then one in fact
 factor: 3
 hyperband: true
 score_seeds: 4001-4010                # workload seeds on which trials are scored
+propose: optuna:tpe                   # who proposes the trials; or halton, or cmd PROGRAM …
+batch: 8                              # trials that are proposed together
 final: 3x5                            # train the best three anew with five seeds, and evaluate them
 `
 
 var fileKeys = []string{"config", "name", "set", "grid", "random", "trials", "seed", "seeds", "metric",
-	"halving", "factor", "hyperband", "score_seeds", "final"}
+	"halving", "factor", "hyperband", "score_seeds", "final", "propose", "batch"}
 
 // ReadFile reads a sweep's file. Errors name its line.
 func ReadFile(path string) (*Request, error) {
@@ -93,19 +95,19 @@ func pairs(n *yaml.Node, do func(key string, line int, v *yaml.Node) error) erro
 // take reads one key of the file.
 func (r *Request) take(key string, v *yaml.Node) error {
 	switch key {
-	case "config", "name", "seeds", "metric", "halving", "score_seeds", "final":
+	case "config", "name", "seeds", "metric", "halving", "score_seeds", "final", "propose":
 		if v.Kind != yaml.ScalarNode {
 			return errors.New("wants one value")
 		}
 		*map[string]*string{"config": &r.Config, "name": &r.Name, "seeds": &r.Seeds, "metric": &r.Metric,
-			"halving": &r.Study.Halving, "score_seeds": &r.Study.ScoreSeeds, "final": &r.Study.Final}[key] = v.Value
+			"halving": &r.Study.Halving, "score_seeds": &r.Study.ScoreSeeds, "final": &r.Study.Final, "propose": &r.Study.Propose}[key] = v.Value
 	case "hyperband":
 		if err := v.Load(&r.Study.Hyperband); err != nil {
 			return fmt.Errorf("is %q, want true or false", v.Value)
 		}
-	case "trials", "seed", "factor":
-		into := map[string]any{"trials": &r.Trials, "seed": &r.Seed, "factor": &r.Study.Factor}[key]
-		if err := v.Load(into); err != nil || r.Trials < 0 || r.Study.Factor < 0 {
+	case "trials", "seed", "factor", "batch":
+		into := map[string]any{"trials": &r.Trials, "seed": &r.Seed, "factor": &r.Study.Factor, "batch": &r.Study.Batch}[key]
+		if err := v.Load(into); err != nil || r.Trials < 0 || r.Study.Factor < 0 || r.Study.Batch < 0 {
 			return fmt.Errorf("is %q, want a whole number of at least 0", v.Value)
 		}
 	case "set":
@@ -274,17 +276,32 @@ func (l Law) draw(k rng.Key) string {
 		return l.words[k.IntN(len(l.words))]
 	case intLaw:
 		return number(l.low + float64(k.IntN(int(l.high-l.low)+1)))
+	}
+	return l.at(k.Float64())
+}
+
+// at is the value at a share of the law, 0 or more and less than 1.
+func (l Law) at(u float64) string {
+	switch l.kind {
+	case choiceLaw:
+		return l.words[int(u*float64(len(l.words)))]
+	case intLaw:
+		return number(l.low + math.Floor(u*(l.high-l.low+1)))
 	case logLaw:
 		a, b := portable.Log(l.low), portable.Log(l.high)
-		x, err := strconv.ParseFloat(strconv.FormatFloat(portable.Exp(a+float64(k.Float64()*(b-a))), 'g', 4, 64), 64)
-		if err != nil { // it was written by FormatFloat
-			return number(l.low)
-		}
-		return number(min(max(x, l.low), l.high))
+		return l.written(portable.Exp(a + float64(u*(b-a))))
 	}
-	x := l.low + float64(k.Float64()*(l.high-l.low))
-	x, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', max(0, 3-magnitude(l.high-l.low)), 64), 64)
-	if err != nil {
+	return l.written(l.low + float64(u*(l.high-l.low)))
+}
+
+// written rounds a number within the law's range and writes it.
+func (l Law) written(x float64) string {
+	text := strconv.FormatFloat(x, 'f', max(0, 3-magnitude(l.high-l.low)), 64)
+	if l.kind == logLaw {
+		text = strconv.FormatFloat(x, 'g', 4, 64)
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil { // it was written by FormatFloat
 		return number(l.low)
 	}
 	return number(min(max(x, l.low), l.high))

@@ -62,13 +62,22 @@ func (s *Sweep) locked(ctx context.Context, o Options) error {
 	if err := durable.Sweep(durable.OS{}, s.Dir); err != nil {
 		return err
 	}
+	var p *proposer
+	defer func() { p.close() }()
 	for {
 		list := s.targets()
 		if err := s.write(); err != nil {
 			return err
 		}
 		if len(list) == 0 {
-			return nil
+			more, err := s.propose(ctx, &p)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !more {
+				return err
+			}
+			continue
 		}
 		if err := s.round(ctx, list, o); err != nil || s.Plan.Study == nil {
 			return err

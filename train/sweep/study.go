@@ -33,6 +33,10 @@ type Study struct {
 	Factor int `json:"factor,omitempty"`
 	// Hyperband begins batches at different rungs, in turn: many trials that begin at the first, fewer that begin later.
 	Hyperband bool `json:"hyperband,omitempty"`
+	// Propose says who proposes the trials: nobody, where it is empty (the grid, and the draws of the random ranges),
+	// Halton, or a program that sees the scores of earlier batches of Batch trials.
+	Propose string `json:"propose,omitempty"`
+	Batch   int    `json:"batch,omitempty"`
 	// Final is what [Sweep.Final] trains, as in 3x5; it changes no trial.
 	Final string `json:"final,omitempty"`
 }
@@ -41,7 +45,7 @@ type Study struct {
 const Seeds = "seeds"
 
 // studyKeys are the keys of a study, which are its flags too.
-var studyKeys = []string{"score_seeds", "metrics", "halving", "factor", "hyperband"}
+var studyKeys = []string{"score_seeds", "metrics", "halving", "factor", "hyperband", "propose", "batch"}
 
 // LastScoreSeed is the largest workload seed that may choose between trials: those above are kept for tests.
 const LastScoreSeed = 4999
@@ -109,6 +113,9 @@ func (s *Study) check(p *Plan, x *configs.Experiment) error {
 			return train.Usage("--score-seeds %s has %d, want at most %d: larger workload seeds are kept for tests", s.ScoreSeeds, n,
 				LastScoreSeed)
 		}
+	}
+	if err := s.checkPropose(p); err != nil {
+		return err
 	}
 	if s.Halving == "" {
 		if s.Hyperband {
@@ -312,23 +319,30 @@ func (s *Sweep) promote(alive []*Arm, r rung) []*Arm {
 	return order[:n]
 }
 
-// loss is a trial's score at a rung, the mean over its training seeds, as a number of which less is better: +Inf where a
-// seed has none.
+// loss is a trial's score at a rung as a number of which less is better: +Inf where a training seed has none.
 func (s *Sweep) loss(a *Arm, r rung) float64 {
-	sum := 0.0
+	x := s.mean(a, r, 0)
+	switch {
+	case math.IsNaN(x):
+		return math.Inf(1)
+	case s.Plan.Study.Better[0] == envs.Higher:
+		return -x
+	}
+	return x
+}
+
+// mean is a trial's mean over training seeds of a metric at a rung; NaN where a seed has none.
+func (s *Sweep) mean(a *Arm, r rung, metric int) (sum float64) {
 	for _, run := range a.Runs[:r.seeds] {
 		for _, score := range run.Scores {
 			if score.Steps != r.steps {
 				continue
 			}
-			if score.Values[0] == nil {
-				return math.Inf(1)
+			if score.Values[metric] == nil {
+				return math.NaN()
 			}
-			sum += *score.Values[0] / float64(r.seeds)
+			sum += *score.Values[metric] / float64(r.seeds)
 		}
-	}
-	if s.Plan.Study.Better[0] == envs.Higher {
-		return -sum
 	}
 	return sum
 }
