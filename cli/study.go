@@ -13,6 +13,7 @@ import (
 // What a study has where the command says nothing.
 const (
 	scoreSeeds    = "4001-4010"
+	proposedBatch = 8
 	halvingFactor = 3
 )
 
@@ -23,6 +24,9 @@ func (f *sweepFlags) studyFlags() []flag {
 			"train with few seeds, the best with more"),
 		option(whole(&f.study.Factor, 2), "factor", "with --halving: one trial in so many goes on (default 3)"),
 		option(&f.study.Hyperband, "hyperband", "with --halving: let some trials begin at later rungs"),
+		option(&f.study.Propose, "propose", "who proposes values of the --random keys: halton, optuna:SAMPLER, or 'cmd PROGRAM …' (default: draws)",
+			sweep.Halton, "optuna:tpe", "optuna:cmaes", "optuna:nsga2"),
+		option(whole(&f.study.Batch, 1), "batch", "with --propose: trials that are proposed together (default 8)"),
 		option(&f.study.Final, "final", "train the best trials anew with fresh seeds and evaluate them beside the configuration, as in 3x5: "+
 			"three trials, five seeds"),
 		option(seedList(&f.study.ScoreSeeds), "score-seeds",
@@ -84,8 +88,14 @@ func studyOf(p *sweep.Plan, r *sweep.Request, metrics []string) error {
 	if s.Factor > 0 && s.Halving == "" {
 		return usage("--factor is given without --halving, want both")
 	}
+	if s.Batch > 0 && (s.Propose == "" || s.Propose == sweep.Halton) {
+		return usage("--batch is given without --propose optuna:SAMPLER or 'cmd PROGRAM …', want both")
+	}
 	if s.Factor == 0 && s.Halving != "" {
 		s.Factor = halvingFactor
+	}
+	if s.Batch == 0 && s.Propose != "" && s.Propose != sweep.Halton {
+		s.Batch = proposedBatch
 	}
 	if s.ScoreSeeds == "" {
 		s.ScoreSeeds = scoreSeeds

@@ -87,6 +87,8 @@ func TestStudyRefused(t *testing.T) {
 		{"--factor 2", "--factor is given without --halving"},
 		{"--hyperband", "--hyperband needs --halving"},
 		{"--score-seeds 2-25", "has 2, a seed of eval.seeds ("},
+		{"--propose halton", "--propose needs the ranges of --random"},
+		{"--batch 3", "--batch is given without --propose"},
 		{"--score-seeds 6000", "want at most 4999"},
 		{"--metric cost,cots", "did you mean cost?"},
 		{"--metric cost,return --halving 10", "--halving ranks trials by one"},

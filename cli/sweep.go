@@ -184,6 +184,9 @@ func printArms(c *call, s *sweep.Sweep) any {
 	}
 	fmt.Fprint(c, report.Columns(rows, true))
 	fmt.Fprintf(c, "\n%d arms, %d runs, %d steps: %s\n", len(s.Arms), runs, s.Steps(), s.Dir)
+	if s.Plan.Study.Outside() {
+		fmt.Fprintf(c, "%d trials are proposed in the study, after it begins\n", s.Plan.Trials)
+	}
 	if finished > 0 {
 		fmt.Fprintf(c, "%d of them are finished already\n", finished)
 	}
@@ -214,7 +217,11 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool) (any, error) {
 		return nil, err
 	}
 	runs, finished := s.Runs(sweep.Finished)
-	if jobs, err = jobsOf(c, x, max(runs-finished, 1), jobs); err != nil {
+	most := runs - finished
+	if s.Plan.Study.Outside() { // more come
+		most = s.Plan.Trials * len(s.Plan.Seeds)
+	}
+	if jobs, err = jobsOf(c, x, max(most, 1), jobs); err != nil {
 		return nil, err
 	}
 	if err := trainInTorch(x); err != nil {

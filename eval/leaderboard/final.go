@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -68,8 +69,12 @@ func ReadFinal(ctx context.Context, s, f *sweep.Sweep, names *catalog.Catalog, w
 	if err != nil {
 		return nil, err
 	}
+	dir, err := filepath.Abs(s.Dir)
+	if err != nil {
+		return nil, err
+	}
 	t := s.Plan.Study
-	out := &Final{Sweep: s.Dir, ScoreSeeds: t.ScoreSeeds, TestSeeds: x.Eval.Seeds, Split: x.Eval.Split, Seeds: f.Plan.Seeds}
+	out := &Final{Sweep: filepath.Base(dir), ScoreSeeds: t.ScoreSeeds, TestSeeds: x.Eval.Seeds, Split: x.Eval.Split, Seeds: f.Plan.Seeds}
 	if out.Metric, err = MetricOf(x, t.Metrics[0]); err != nil {
 		return nil, err
 	}
