@@ -66,7 +66,7 @@ func (s *Sweep) locked(ctx context.Context, o Options) error {
 	defer func() { p.close() }()
 	for {
 		list := s.targets()
-		if err := s.write(); err != nil {
+		if err := errors.Join(s.write(), s.writeJournal()); err != nil {
 			return err
 		}
 		if len(list) == 0 {
