@@ -166,7 +166,7 @@ func TestIndex(t *testing.T) {
 // Pages that people read hold at most so many words; configuration.md and api.md are references, and results and claims are tables.
 func TestWords(t *testing.T) {
 	const most = 60_000
-	results := regexp.MustCompile(`^docs/(results|claims|(cold-starts|faasconf|optiserve|scale|sizing|stepconf|steps|` +
+	results := regexp.MustCompile(`^docs/(results|claims|(cold-starts|faasconf|farm|optiserve|scale|sizing|stepconf|steps|` +
 		`variants|workflows)/|.*-results\.md|learning\.md|claims\.md|configuration\.md|api\.md)`)
 	words := 0
 	for path := range pagesOf(t, ".") {
