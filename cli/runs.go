@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
+	"github.com/stoker-rl/stoker/train/track"
 )
 
 // jobsOf is how many of n runs are trained at a time, where --jobs asks for some.
@@ -63,7 +64,7 @@ type seedsReport struct {
 
 // trainSeeds trains runs side by side and reports them together. A run that fails leaves the others alone; the error
 // then tells how many did.
-func trainSeeds(c *call, list []train.Planned, jobs int) (any, error) {
+func trainSeeds(c *call, list []train.Planned, jobs int, m *track.MLflow) (any, error) {
 	b := newBoard(c.errs, isTerminal(c.errs), list)
 	for i := range list {
 		o := &list[i].Options
@@ -76,6 +77,7 @@ func trainSeeds(c *call, list []train.Planned, jobs int) (any, error) {
 	var left []uint64
 	failures := 0
 	for i, o := range out {
+		o.Err = tell(c, m, o.Result, o.Err)
 		seed := list[i].Experiment.Seed
 		r := seedRun{Seed: seed, Result: o.Result}
 		var sig stopped

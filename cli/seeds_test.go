@@ -52,7 +52,7 @@ func TestSeedFails(t *testing.T) {
 		list = append(list, train.Planned{Experiment: &y, Options: train.Options{RunsDir: runs}})
 	}
 	must.Do(t, os.Mkdir(filepath.Join(runs, "small-s1"), 0o777))
-	value, err := trainSeeds(c, list, 2)
+	value, err := trainSeeds(c, list, 2, nil)
 	if err == nil || !strings.Contains(err.Error(), "1 of 3 seeds failed:\nseed 1: run ") {
 		t.Errorf("error: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
+	"github.com/stoker-rl/stoker/train/track"
 )
 
 // sweepFlags are the flags of sweep.
@@ -45,6 +46,7 @@ func sweepCommand() *command {
 			option(&f.name, "name", "name of the sweep (default: the experiment's name and the keys)"),
 			option(&f.runs, "runs", "folder of the sweep's folder"),
 			option(whole(&f.jobs, 1), "jobs", "runs at a time (default: one per core)"),
+			trackFlag(&f.track),
 			option(&f.extend, "extend", "add values, trials and seeds to the sweep of this name"),
 			option(&f.dryRun, "dry-run", "check everything, list the arms with their steps, and stop"),
 		}),
@@ -61,7 +63,11 @@ func sweepCommand() *command {
 			if f.dryRun {
 				return printArms(c, s), nil
 			}
-			return carryOut(c, s, f.jobs, false)
+			m, err := tracker(c, f.track)
+			if err != nil {
+				return nil, err
+			}
+			return carryOut(c, s, f.jobs, false, m)
 		},
 		sub: []*command{sweepShowCommand()},
 	}
@@ -199,7 +205,7 @@ func printArms(c *call, s *sweep.Sweep) any {
 }
 
 // resumeSweep goes on with the sweep of a folder.
-func resumeSweep(c *call, dir string, jobs int, inexact bool) (any, error) {
+func resumeSweep(c *call, dir string, jobs int, inexact bool, m *track.MLflow) (any, error) {
 	if err := c.without("is for runs; "+dir+" is a sweep", "steps", "until", "from"); err != nil {
 		return nil, err
 	}
@@ -207,11 +213,11 @@ func resumeSweep(c *call, dir string, jobs int, inexact bool) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return carryOut(c, s, jobs, inexact)
+	return carryOut(c, s, jobs, inexact, m)
 }
 
 // carryOut trains what a sweep has not finished, and shows the leaderboard.
-func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool) (any, error) {
+func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow) (any, error) {
 	x, err := s.Base()
 	if err != nil {
 		return nil, err
@@ -235,6 +241,7 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool) (any, error) {
 	o.Inexact = inexact
 	failed := s.Run(c.ctx, sweep.Options{Jobs: jobs, Train: o, Out: b.of, Report: b.report, Ended: b.ended})
 	b.finish()
+	failed = errors.Join(failed, tellSweep(c, m, s, filepath.Base(s.Dir)))
 	var sig stopped
 	if errors.As(failed, &sig) {
 		_, finished := s.Runs(sweep.Finished)

@@ -28,7 +28,7 @@ const runsFolder = "runs"
 type trainFlags struct {
 	sets                                    []string
 	name, runs, seeds, device, engine, from string
-	cpuprofile, library                     string
+	cpuprofile, library, track              string
 	seed                                    uint64
 	until                                   int64
 	jobs                                    int
@@ -55,6 +55,7 @@ func trainCommand() *command {
 			option(&f.from, "init-from", "start from the weights of a checkpoint or run"),
 			option(&f.library, "library",
 				"learn from the rows of this library alone (stoker library), without a step in the environment"),
+			trackFlag(&f.track),
 			option(&f.cpuprofile, "cpuprofile",
 				"write a CPU profile for go tool pprof to this file, and print where the time went"),
 			option(&f.printConfig, "print-config", "print the resolved configuration and stop"),
@@ -131,16 +132,20 @@ func (f *trainFlags) run(c *call) (any, error) {
 	if err := trainInTorch(x); err != nil {
 		return nil, err
 	}
+	m, err := tracker(c, f.track)
+	if err != nil {
+		return nil, err
+	}
 	stop, err := profiled(f.cpuprofile)
 	if err != nil {
 		return nil, err
 	}
 	defer stop(c)
 	if f.seeds != "" {
-		return trainSeeds(c, list, jobs)
+		return trainSeeds(c, list, jobs, m)
 	}
 	res, err := train.Start(c.ctx, list[0].Experiment, list[0].Options)
-	if err != nil {
+	if err = tell(c, m, res, err); err != nil {
 		return nil, goOn(c, res, err)
 	}
 	printResult(c, res)
@@ -241,7 +246,7 @@ func (f *trainFlags) settings() []string {
 
 func resumeCommand() *command {
 	var steps, until int64
-	var from string
+	var from, target string
 	var jobs int
 	var inexact bool
 	return &command{
@@ -253,6 +258,7 @@ func resumeCommand() *command {
 			option(whole(&jobs, 1), "jobs", "of a sweep: runs at a time (default: one per core)"),
 			option(&from, "from", "checkpoint of this run to go back to: its name, folder or number of steps, or best").
 				by(checkpointsOf),
+			trackFlag(&target),
 			option(&inexact, "inexact", "resume although the kernels differ from those that made the checkpoint"),
 		},
 		run: func(c *call) (any, error) {
@@ -262,8 +268,12 @@ func resumeCommand() *command {
 			if c.given("until") && until < 1 {
 				return nil, usage("--until is %d, want at least 1", until)
 			}
+			m, err := tracker(c, target)
+			if err != nil {
+				return nil, err
+			}
 			if sweep.Is(c.args[0]) {
-				return resumeSweep(c, c.args[0], jobs, inexact)
+				return resumeSweep(c, c.args[0], jobs, inexact, m)
 			}
 			if c.given("jobs") {
 				return nil, usage("--jobs is for sweeps; %s is none", c.args[0])
@@ -278,7 +288,7 @@ func resumeCommand() *command {
 			o := options(c)
 			o.Steps, o.Until, o.Inexact, o.From = steps, until, inexact, from
 			res, err := train.Resume(c.ctx, c.args[0], o)
-			if err != nil {
+			if err = tell(c, m, res, err); err != nil {
 				return nil, goOn(c, res, err)
 			}
 			printResult(c, res)
