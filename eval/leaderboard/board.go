@@ -51,6 +51,9 @@ type Board struct {
 	// Study is how the trials were scored, absent where the sweep is none; Rungs is the number of its rungs.
 	Study *sweep.Study `json:"study,omitempty"`
 	Rungs int          `json:"rungs,omitempty"`
+	// Importance is that of the keys for the order of a study's trials at rung WeighedAt, the most important first.
+	Importance []Importance `json:"importance,omitempty"`
+	WeighedAt  int          `json:"importance_at_rung,omitempty"`
 
 	log   map[string]bool // keys drawn evenly over the logarithm
 	grid  map[string]bool // keys with a few values given
@@ -183,6 +186,7 @@ func Read(s *sweep.Sweep, metric, at string) (*Board, error) {
 	}
 	b.rank()
 	b.front()
+	b.weigh()
 	b.crown(s)
 	return b, nil
 }

@@ -139,6 +139,15 @@ func (b *Board) drawFront(dir string) (out []string, err error) {
 
 // studyText is Text of a study.
 func (b *Board) studyText() string {
+	text := b.under(b.studyRows())
+	if w := b.weights(); w != "" {
+		text += "\n" + w + "\n"
+	}
+	return text
+}
+
+// studyRows is the table of a study.
+func (b *Board) studyRows() [][]string {
 	head := []string{"rank"}
 	for _, k := range b.Keys {
 		head = append(head, configs.ShortKey(k, b.Keys))
@@ -173,5 +182,5 @@ func (b *Board) studyText() string {
 			rows[i] = slices.Delete(rows[i], len(rows[i])-2, len(rows[i])-1)
 		}
 	}
-	return b.under(rows)
+	return rows
 }

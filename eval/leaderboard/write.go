@@ -145,9 +145,9 @@ func (b *Board) Write(dir string) ([]string, error) {
 	if _, err := f.Files(); err != nil {
 		return nil, err
 	}
-	out, err := b.drawFront(dir)
+	out, err := b.writeStudy(dir)
 	if err != nil {
-		return out, fmt.Errorf("the Pareto front: %w", err)
+		return out, fmt.Errorf("the study's page: %w", err)
 	}
 	for _, k := range b.Keys {
 		files, err := b.effect(k, effects)
