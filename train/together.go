@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"sync"
+	"strconv"
+	"sync/atomic"
 
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/farm"
 )
 
 // Planned is a run to start.
@@ -37,30 +39,26 @@ func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 	jobs = max(1, min(jobs, len(runs)))
 	threads := max(1, runtime.GOMAXPROCS(0)/jobs)
 	out := make([]Outcome, len(runs))
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range jobs {
-		wg.Go(func() {
-			for i := range next {
-				o := runs[i].Options
-				if o.Threads == 0 && jobs > 1 {
-					o.Threads = threads
-				}
-				out[i] = runs[i].carryOut(ctx, o)
-			}
-		})
-	}
+	f := farm.NewLocal()
 	for i := range runs {
-		if ctx.Err() != nil {
-			break
-		}
-		select {
-		case next <- i:
-		case <-ctx.Done():
-		}
+		// What it computes stays in this process: its place in the list is all that the worker needs.
+		_ = f.Submit(ctx, farm.Task{Unit: farm.Unit{Kind: farm.Train, Config: []byte(strconv.Itoa(i))}}) // never fails
 	}
-	close(next)
-	wg.Wait()
+	_ = f.Close() // no more units: workers end after the last, and never fails
+	// Where ctx ends, runs under way save, and their outcomes say so.
+	_ = farm.Work(ctx, f, farm.Worker{Slots: jobs, Do: func(ctx context.Context, l *farm.Lease, _ *atomic.Int64) (
+		farm.Result, []farm.File, error) {
+		i, err := strconv.Atoi(string(l.Unit.Config))
+		if err != nil {
+			return farm.Result{}, nil, err
+		}
+		o := runs[i].Options
+		if o.Threads == 0 && jobs > 1 {
+			o.Threads = threads
+		}
+		out[i] = runs[i].carryOut(ctx, o)
+		return farm.Result{}, nil, nil
+	}})
 	return out
 }
 
