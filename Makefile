@@ -25,8 +25,8 @@ endif
 
 # With the flags of the tests and of the builds inside tests: what one compiled, the others take from the cache.
 # GOGC=400 is for the compiler: a fifth less processor time, for some 120 MB more memory.
-build: ## bin/stoker: the whole workbench, without cgo
-	$(PLAIN) GOGC=400 $(GO) build -ldflags '-w $(LDFLAGS)' -o bin/stoker .
+build: ## bin/stoker: the whole workbench, without cgo; TAGS=farm adds workers on other machines, TAGS=gorgonia that engine
+	$(PLAIN) GOGC=400 $(GO) build $(if $(TAGS),-tags '$(TAGS)') -ldflags '-w $(LDFLAGS)' -o bin/stoker .
 
 train: build ## the main job: train, then evaluate with table and plots
 	$(if $(QUICK),rm -rf $(RUN))
@@ -39,6 +39,7 @@ eval: build ## evaluate RUN again
 test: build ## every test that needs only Go (STOKER_DATA=folder adds those on real data); make lint vets
 	$(PLAIN) GOGC=400 $(GO) test -vet=off ./...
 	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags gorgonia -run '^TestOpen' ./nets/engines
+	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags farm ./farm/jetstream
 
 cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 	GOWORK=off $(GO) run ./nets/libtorch/setup
@@ -62,6 +63,7 @@ lint: lint-go lint-torch ## gofmt, vet, staticcheck, golangci-lint, with and wit
 lint-go: $(CHECK) ## without libtorch; the environments compiled for arm64, which fuses products where it may
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'gofmt -w these files'; exit 1; }
 	$(PLAIN) $(GO) vet ./...
+	$(PLAIN) $(GO) vet -tags farm ./farm/... ./cli
 	cd examples/extend && $(PLAIN) $(GO) vet ./...
 	$(PLAIN) $(GO) test ./catalog -run '^TestNoFusedMultiplyAdd$$' -long
 	$(PLAIN) $(TOOLS)/staticcheck ./...

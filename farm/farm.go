@@ -25,8 +25,11 @@ type Lease struct {
 // NewLease is for the forms of farms: handle is what they know the lease by.
 func NewLease(t Task, handle any) *Lease { return &Lease{Task: t, Key: t.Unit.Key(), handle: handle} }
 
-// Handle is what NewLease was given.
+// Handle is what SetHandle or NewLease was given.
 func (l *Lease) Handle() any { return l.handle }
+
+// SetHandle sets what the farm's form knows the lease by.
+func (l *Lease) SetHandle(handle any) { l.handle = handle }
 
 const (
 	// LeaseTime is how long a worker may be silent.
@@ -52,10 +55,10 @@ type Farm interface {
 	// Done gives the unit's result, whose files were put before.
 	Done(ctx context.Context, l *Lease, r Result) error
 
-	// Put stores a file of a unit, Get reads it, and Drop forgets a unit's files.
+	// Put stores a file of a unit, Get reads it, and Drop forgets files.
 	Put(ctx context.Context, k Key, f File, r io.Reader) error
 	Get(ctx context.Context, k Key, f File) (io.ReadCloser, error)
-	Drop(ctx context.Context, k Key) error
+	Drop(ctx context.Context, k Key, list []File) error
 
 	// Tell says what a worker, or the coordinator, does; Told is what each said last.
 	Tell(ctx context.Context, s Standing) error

@@ -213,13 +213,11 @@ func (f *local) Get(_ context.Context, k Key, file File) (io.ReadCloser, error) 
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-func (f *local) Drop(_ context.Context, k Key) error {
+func (f *local) Drop(_ context.Context, k Key, list []File) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for n := range f.files {
-		if strings.HasPrefix(n, string(k)+"/") {
-			delete(f.files, n)
-		}
+	for _, file := range list {
+		delete(f.files, name(k, file))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,7 +112,7 @@ func Run(t *testing.T, open func(t *testing.T) (coordinator, worker farm.Farm), 
 			t.Errorf("%d bytes came back, want %d", len(got), len(text))
 		}
 		must.Do(t, r.Close())
-		must.Do(t, c.Drop(t.Context(), u.Key()))
+		must.Do(t, c.Drop(t.Context(), u.Key(), []farm.File{file}))
 		if _, err := c.Get(t.Context(), u.Key(), file); err == nil {
 			t.Error("a dropped file is still there")
 		}
@@ -150,6 +151,11 @@ func Run(t *testing.T, open func(t *testing.T) (coordinator, worker farm.Farm), 
 		}
 		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("good", 2)}))
 		done(t, w, lease(t, w, "w", "good"), result("w", "x"))
+		ctx, cancel := context.WithCancel(t.Context())
+		var idle sync.WaitGroup
+		idle.Go(func() { _, _ = w.Lease(ctx, "idle") }) // who looks for work finds out
+		defer idle.Wait()
+		defer cancel()
 		got := map[string]farm.Result{}
 		for range 2 {
 			r := must.Get(c.Result(t.Context()))(t)

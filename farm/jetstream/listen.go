@@ -1,0 +1,110 @@
+//go:build farm
+
+package jetstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-rl/stoker/farm"
+)
+
+// Limits of the server: a worker that goes mad fills its own share, not the coordinator's memory.
+const (
+	maxMemory = 2 << 30  // bytes of units and results
+	maxStore  = 64 << 30 // bytes of files
+	maxConns  = 10_000
+)
+
+// startTime is how long the server may take to start.
+const startTime = 30 * time.Second
+
+// Listen starts a NATS server and returns the farm as its coordinator has it, with the address for workers.
+func Listen(ctx context.Context, o ListenOptions) (farm.Farm, farm.Address, error) {
+	if o.Certificate == nil && !farm.Loopback(o.Address) {
+		return nil, farm.Address{}, fmt.Errorf("listen on %s: it is not this machine's own address, and needs a certificate", o.Address)
+	}
+	host, text, err := net.SplitHostPort(o.Address)
+	port, bad := strconv.Atoi(text)
+	if err := errors.Join(err, bad); err != nil || len(o.Token) < 32 {
+		return nil, farm.Address{}, fmt.Errorf("listen on %q: want HOST:PORT and a token (%w)", o.Address, err)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	store, err := os.MkdirTemp("", "stoker-farm-")
+	if err != nil {
+		return nil, farm.Address{}, err
+	}
+	so := &server.Options{
+		ServerName: "stoker", Host: host, Port: port, Authorization: o.Token, NoSigs: true, NoLog: true, MaxConn: maxConns,
+		JetStream: true, JetStreamMaxMemory: maxMemory, JetStreamMaxStore: maxStore, StoreDir: store, DisableJetStreamBanner: true,
+	}
+	a := farm.Address{}
+	if o.Certificate != nil {
+		so.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*o.Certificate}}
+		so.TLSTimeout = 10
+		a.Fingerprint = farm.Fingerprint(*o.Certificate)
+	}
+	c, err := start(ctx, so, o)
+	if err != nil {
+		return nil, a, errors.Join(fmt.Errorf("listen on %s: %w", o.Address, err), os.RemoveAll(store))
+	}
+	a.Host = c.server.Addr().String()
+	return c, a, nil
+}
+
+// start starts the server, and makes what a farm needs there.
+func start(ctx context.Context, so *server.Options, o ListenOptions) (*conn, error) {
+	// The server would end the process where it can't have its port.
+	l, err := net.Listen("tcp", net.JoinHostPort(so.Host, strconv.Itoa(max(so.Port, 0))))
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(so)
+	if err != nil {
+		return nil, err
+	}
+	s.Start()
+	if !s.ReadyForConnections(startTime) {
+		s.Shutdown()
+		return nil, errors.New("the NATS server did not start")
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Token(o.Token), nats.Name("coordinator"), nats.MaxReconnects(-1))
+	if err != nil {
+		s.Shutdown()
+		return nil, err
+	}
+	c := &conn{nc: nc, server: s, store: so.StoreDir, over: make(chan struct{})}
+	if err := c.make(ctx, o); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// stop ends the server: workers are told, and get a moment to leave.
+func (c *conn) stop() error {
+	err := errors.Join(c.nc.Publish(endSubject, nil), c.nc.Flush())
+	for end := time.Now().Add(goodbye); c.server.NumClients() > 1 && time.Now().Before(end); {
+		time.Sleep(goodbye / 100)
+	}
+	c.nc.Close()
+	c.server.Shutdown()
+	c.server.WaitForShutdown()
+	return errors.Join(err, os.RemoveAll(c.store))
+}
+
+// goodbye is how long the coordinator waits for workers to leave.
+const goodbye = time.Second
