@@ -24,6 +24,9 @@ type logger struct {
 // flushEvery bounds how old TensorBoard's picture of a run can be.
 const flushEvery = 5 * time.Second
 
+// eventsDir is the folder of event files for TensorBoard in a run's.
+const eventsDir = "tensorboard"
+
 // openLogger opens the logs of a run folder; purge, where not negative, is the step from which events of an earlier
 // process no longer count.
 func openLogger(fsys durable.FS, dir string, purge int64) (*logger, error) {
@@ -47,7 +50,7 @@ func (l *logger) open(fsys durable.FS, dir string, purge int64) (err error) {
 			return err
 		}
 	}
-	if l.events, err = tensorboard.New(filepath.Join(dir, "tensorboard")); err != nil {
+	if l.events, err = tensorboard.New(filepath.Join(dir, eventsDir)); err != nil {
 		return err
 	}
 	if purge < 0 {

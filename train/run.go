@@ -46,6 +46,8 @@ type Options struct {
 	Count *atomic.Int64
 	// Threads is the number of threads where the configuration leaves it open; 0 is one per core.
 	Threads int
+	// Elsewhere, where set, has the workers of a farm carry out the runs of [Together].
+	Elsewhere *Elsewhere
 	// Version and Revision of the program, and the command that started it, are written down.
 	Version, Revision string
 	Command           []string

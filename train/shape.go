@@ -25,18 +25,11 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	if y.Engine.Name == "native" {
 		y.Engine.Threads, y.Engine.Deterministic = 0, false
 	}
-	var err error
-	base := func(p string) (string, error) { return filepath.Base(p), nil }
-	if y.Workload, err = y.Workload.EachPath(base); err != nil {
+	z, err := eachPath(&y, func(p string) (string, error) { return filepath.Base(p), nil })
+	if err != nil {
 		return nil, err
 	}
-	if y.Env.Config, err = files(y.Env.Config, base); err != nil {
-		return nil, err
-	}
-	if p := y.Train.Library.Path; p != "" {
-		y.Train.Library.Path = filepath.Base(p)
-	}
-	text, err := y.YAML()
+	text, err := z.YAML()
 	if err != nil {
 		return nil, err
 	}
@@ -49,17 +42,21 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 
 // located returns the experiment with the path of its data made absolute: a run may be resumed, and evaluated, from
 // another folder than it was started in.
-func located(x *configs.Experiment) (*configs.Experiment, error) {
+func located(x *configs.Experiment) (*configs.Experiment, error) { return eachPath(x, filepath.Abs) }
+
+// eachPath returns the experiment with what f makes of the path of each of its data: a trace, files of the environment, a
+// library.
+func eachPath(x *configs.Experiment, f func(path string) (string, error)) (*configs.Experiment, error) {
 	y := *x
 	var err error
-	if y.Workload, err = y.Workload.EachPath(filepath.Abs); err != nil {
+	if y.Workload, err = y.Workload.EachPath(f); err != nil {
 		return nil, fmt.Errorf("workload.path: %w", err)
 	}
-	if y.Env.Config, err = files(y.Env.Config, filepath.Abs); err != nil {
+	if y.Env.Config, err = files(y.Env.Config, f); err != nil {
 		return nil, fmt.Errorf("env: %w", err)
 	}
 	if p := y.Train.Library.Path; p != "" {
-		if y.Train.Library.Path, err = filepath.Abs(p); err != nil {
+		if y.Train.Library.Path, err = f(p); err != nil {
 			return nil, fmt.Errorf("train.library.path: %w", err)
 		}
 	}

@@ -35,7 +35,12 @@ type Outcome struct {
 // Together carries out runs side by side, at most jobs at a time, in their order, and waits for all. Each run gets its
 // part of the cores where its options leave the number of threads open, and leaves the same bytes as alone. The others
 // go on where one fails. When ctx ends, the runs under way save, and the rest are not begun.
+//
+// Where the runs' options have workers elsewhere, those carry the runs out, and jobs is not used.
 func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
+	if len(runs) > 0 && runs[0].Options.Elsewhere != nil {
+		return elsewhere(ctx, runs[0].Options.Elsewhere, runs)
+	}
 	jobs = max(1, min(jobs, len(runs)))
 	threads := max(1, runtime.GOMAXPROCS(0)/jobs)
 	out := make([]Outcome, len(runs))

@@ -1,0 +1,404 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/farm"
+	"github.com/stoker-rl/stoker/nets/engines"
+)
+
+// Elsewhere says that the runs of [Together] are carried out by the workers of a farm, and comes with what they must share
+// with the coordinator.
+type Elsewhere struct {
+	Farm              farm.Farm
+	Revision, Kernels string
+
+	hashed map[string]farm.File // by path: all runs of a study have the same traces
+}
+
+// read describes a file of the configuration.
+func (e *Elsewhere) read(dir, name string) (f farm.File, err error) {
+	path := filepath.Join(dir, name)
+	if f, ok := e.hashed[path]; ok {
+		return f, nil
+	}
+	if e.hashed == nil {
+		e.hashed = map[string]farm.File{}
+	}
+	if f, err = farm.ReadFile(dir, name); err == nil {
+		e.hashed[path] = f
+	}
+	return f, err
+}
+
+// Kernels is the family of inner loops of the native engine on this machine.
+func Kernels() (string, error) {
+	e, err := engines.Open(engines.Native, engines.Options{Device: "cpu", Threads: 1})
+	if err != nil {
+		return "", err
+	}
+	return e.Info().Kernels, e.Close()
+}
+
+// unit is the run as a value, with the files that its configuration names, by their paths here.
+func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, err error) {
+	x := p.Experiment
+	switch {
+	case x.Engine.Name != engines.Native:
+		return u, nil, Usage("engine %s: workers of a farm train with the engine %s alone; want --engine %s, or leave --listen out",
+			x.Engine.Name, engines.Native, engines.Native)
+	case p.Options.InitFrom != "":
+		return u, nil, Usage("--init-from is not for workers of a farm: leave --listen out")
+	}
+	if x, err = located(x); err != nil {
+		return u, nil, err
+	}
+	u = farm.Unit{Name: p.Options.Name, Kind: farm.Train, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels, Inputs: map[string]farm.Hash{}}
+	if u.Config, err = shapeOf(x); err != nil {
+		return u, nil, err
+	}
+	if err := harmless(u.Config); err != nil {
+		return u, nil, err
+	}
+	inputs, roots := map[string]farm.File{}, map[string]string{}
+	_, err = eachPath(x, func(path string) (string, error) {
+		base := filepath.Base(path)
+		if was, ok := roots[base]; ok && was != path {
+			return "", Usage("%s and %s are both called %s: workers of a farm could not tell them apart", was, path, base)
+		}
+		roots[base] = path
+		return path, filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(filepath.Dir(path), file)
+			if err != nil {
+				return err
+			}
+			f, err := e.read(filepath.Dir(path), rel)
+			u.Inputs[f.Name], inputs[file] = f.Hash, f
+			return err
+		})
+	})
+	return u, inputs, errors.Join(err, u.Check())
+}
+
+// window is the most units that are queued or under way: a queue takes memory.
+const window = 1000
+
+// lookEvery is how often the coordinator asks what workers do.
+const lookEvery = 2 * time.Second
+
+// farmed are runs that workers carry out.
+type farmed struct {
+	farm  farm.Farm
+	runs  []Planned
+	out   []Outcome
+	units map[farm.Key][]int // the runs of a unit: equal ones are carried out once
+}
+
+// elsewhere has workers carry the runs out, and puts what they leave where the runs would have left it. Of checkpoints,
+// those that latest and best point at come back.
+func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
+	d := &farmed{e.Farm, runs, make([]Outcome, len(runs)), map[farm.Key][]int{}}
+	looking, stop := context.WithCancel(ctx)
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	defer stop()
+	told, got, failed := make(chan []farm.Standing), make(chan farm.Result), make(chan error, 1)
+	helpers.Go(func() { d.look(looking, told) })
+	helpers.Go(func() { d.results(looking, got, failed) })
+	next, left := 0, len(runs)
+	for left > 0 {
+		for ; next < len(runs) && len(d.units) < window; next++ {
+			if err := d.submit(ctx, e, next); err != nil {
+				d.end(next, Outcome{Begun: true, Err: err})
+				left--
+			}
+		}
+		if left == 0 {
+			break
+		}
+		select {
+		case s := <-told:
+			d.show(s)
+		case r := <-got:
+			left -= d.take(ctx, r)
+		case err := <-failed:
+			d.stop(ctx, err)
+			return d.out
+		}
+	}
+	return d.out
+}
+
+// results passes on what workers have done.
+func (d *farmed) results(ctx context.Context, got chan<- farm.Result, failed chan<- error) {
+	for {
+		r, err := d.farm.Result(ctx)
+		if err != nil {
+			failed <- err
+			return
+		}
+		select {
+		case got <- r:
+		case <-ctx.Done():
+			failed <- context.Cause(ctx)
+			return
+		}
+	}
+}
+
+// stop ends the study before its end: ctx has ended, or two results of a unit differ. The first run that is under way
+// gets the error where it is not ctx's; the rest go on in another process.
+func (d *farmed) stop(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	var differ *farm.Conflict
+	for i, o := range d.out {
+		if u := d.unitOf(i); u != "" && (o.Begun || errors.As(err, &differ) && differ.First.Key == u) {
+			d.end(i, Outcome{Begun: true, Err: err})
+		}
+	}
+}
+
+// unitOf is the unit of a run that has no result; empty where the run is over, or not submitted.
+func (d *farmed) unitOf(run int) farm.Key {
+	for k, list := range d.units {
+		if slices.Contains(list, run) {
+			return k
+		}
+	}
+	return ""
+}
+
+// submit queues a run, with what it has done already.
+func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
+	p := d.runs[i]
+	u, inputs, err := p.unit(e)
+	if err != nil {
+		return err
+	}
+	k := u.Key()
+	d.units[k] = append(d.units[k], i)
+	if len(d.units[k]) > 1 {
+		return nil
+	}
+	t := farm.Task{Unit: u}
+	if p.Resume {
+		equal, beside, err := left(filepath.Join(p.Options.RunsDir, p.Options.Name))
+		if err == nil {
+			t.Kept = append(equal, beside...)
+			err = farm.PutFiles(ctx, d.farm, k, filepath.Join(p.Options.RunsDir, p.Options.Name), t.Kept)
+		}
+		if err != nil {
+			delete(d.units, k)
+			return err
+		}
+	}
+	for path, f := range inputs {
+		if err := farm.PutFile(ctx, d.farm, farm.InputsKey, path, f); err != nil {
+			delete(d.units, k)
+			return err
+		}
+	}
+	return d.farm.Submit(ctx, t)
+}
+
+// take puts a unit's result into the runs' folders, and returns how many runs that ends.
+func (d *farmed) take(ctx context.Context, r farm.Result) int {
+	list := d.units[r.Key]
+	for _, i := range list {
+		d.begin(i)
+		o := Outcome{Begun: true}
+		if r.Error != "" {
+			o.Err = fmt.Errorf("worker %s: %s", r.Worker, r.Error)
+		} else {
+			o.Result, o.Err = d.place(ctx, r, d.runs[i])
+		}
+		d.end(i, o)
+	}
+	delete(d.units, r.Key)
+	// What is not dropped stays until the study ends.
+	_ = d.farm.Drop(ctx, r.Key, append(r.Files, r.Beside...))
+	return len(list)
+}
+
+// place writes a result's files, under another name first, where the run would have written them.
+func (d *farmed) place(ctx context.Context, r farm.Result, p Planned) (*Result, error) {
+	o, fsys := p.Options, durable.OS{}
+	dir, temp := filepath.Join(o.RunsDir, o.Name), filepath.Join(o.RunsDir, durable.TempPrefix+o.Name)
+	if err := durable.RemoveTree(fsys, temp); err != nil {
+		return nil, err
+	}
+	if err := farm.GetFiles(ctx, d.farm, r.Key, temp, append(r.Files, r.Beside...)); err != nil {
+		return nil, err
+	}
+	at, err := checkpoints.Find(fsys, temp, checkpoints.Latest)
+	if err != nil {
+		return nil, fmt.Errorf("worker %s left no checkpoint: %w", r.Worker, err)
+	}
+	if _, err := checkpoints.Open(at); err != nil {
+		return nil, fmt.Errorf("what worker %s left: %w", r.Worker, err)
+	}
+	if err := own(temp, p.Experiment); err != nil {
+		return nil, fmt.Errorf("what worker %s left: %w", r.Worker, err)
+	}
+	if _, err := os.Lstat(dir); err == nil { // an earlier part of the run
+		if err := durable.Retire(fsys, dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := fsys.Rename(temp, dir); err != nil {
+		return nil, err
+	}
+	res := &Result{}
+	if err := json.Unmarshal(r.Summary, res); err != nil {
+		return nil, fmt.Errorf("what worker %s says: %w", r.Worker, err)
+	}
+	res.Dir, res.Checkpoint = dir, filepath.Join(dir, strings.TrimPrefix(at, temp))
+	return res, fsys.SyncDir(o.RunsDir)
+}
+
+// own writes config.yaml anew, as x has it: the data lie elsewhere, and what only says how a run is carried out may differ.
+func own(dir string, x *configs.Experiment) error {
+	was, err := readConfig(durable.OS{}, dir, catalog.Of(x))
+	if err != nil {
+		return err
+	}
+	if x, err = located(x); err != nil {
+		return err
+	}
+	x.Train.Library.Digest = was.Train.Library.Digest // where it was left out
+	text, err := x.YAML()
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(durable.OS{}, filepath.Join(dir, configFile), text)
+}
+
+// left lists what a run's folder holds: what is the same however the run was carried out, and the rest. Of checkpoints
+// there are those that latest and best point at: a run that was stopped has others than one that was not.
+func left(dir string) (equal, beside []farm.File, err error) {
+	fsys := durable.OS{}
+	names := []string{checkpoints.MetricsFile}
+	for _, p := range []checkpoints.Pointer{checkpoints.Latest, checkpoints.Best} {
+		at, err := checkpoints.Find(fsys, dir, p)
+		if errors.Is(err, fs.ErrNotExist) && p == checkpoints.Best {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		names = append(names, filepath.Join(checkpoints.CheckpointsDir, string(p)))
+		entries, err := os.ReadDir(at)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, e := range entries {
+			if name := filepath.Join(checkpoints.CheckpointsDir, filepath.Base(at), e.Name()); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if equal, err = readFiles(dir, names); err != nil {
+		return nil, nil, err
+	}
+	events, err := os.ReadDir(filepath.Join(dir, eventsDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	names = []string{checkpoints.RunFile, configFile}
+	if _, err := os.Lstat(filepath.Join(dir, checkpoints.TimingFile)); err == nil {
+		names = append(names, checkpoints.TimingFile)
+	}
+	for _, e := range events {
+		names = append(names, filepath.Join(eventsDir, e.Name()))
+	}
+	beside, err = readFiles(dir, names)
+	return equal, beside, err
+}
+
+func readFiles(dir string, names []string) (out []farm.File, err error) {
+	for _, n := range names {
+		f, err := farm.ReadFile(dir, n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// begin tells that a run is under way, once.
+func (d *farmed) begin(i int) {
+	if !d.out[i].Begun {
+		d.out[i].Begun = true
+		if f := d.runs[i].Begin; f != nil {
+			f()
+		}
+	}
+}
+
+// end notes what became of a run.
+func (d *farmed) end(i int, o Outcome) {
+	d.out[i] = o
+	p := d.runs[i]
+	if c := p.Options.Count; c != nil && o.Result != nil {
+		c.Store(o.Result.Steps)
+	}
+	if p.End != nil {
+		p.End(o)
+	}
+}
+
+// look passes on what workers do, now and then.
+func (d *farmed) look(ctx context.Context, to chan<- []farm.Standing) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		told, err := d.farm.Told(ctx)
+		if err != nil { // it is for people: the next one may come
+			continue
+		}
+		select {
+		case to <- told:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// show tells which runs are under way, and how far they are.
+func (d *farmed) show(told []farm.Standing) {
+	for _, s := range told {
+		for _, u := range s.Units {
+			for _, i := range d.units[u.Key] {
+				d.begin(i)
+				if c := d.runs[i].Options.Count; c != nil && u.Steps > c.Load() {
+					c.Store(u.Steps)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/farm"
+)
+
+// Worker carries out units that train, for a farm.
+type Worker struct {
+	Farm farm.Farm
+	// Options are those of its runs; RunsDir, Name, Count and Inexact are set for each.
+	Options Options
+	// Scratch is the folder in which units have folders of their own, which go when the unit is over.
+	Scratch string
+	// Data are folders in which inputs are looked for, by name and hash. What is not there is fetched, FetchLimit bytes of a
+	// unit at most.
+	Data       []string
+	FetchLimit int64
+	// MaxSteps is the most environment steps of a unit.
+	MaxSteps int64
+	// Revision and Kernels are this program's; units of others are refused unless Inexact is set.
+	Revision, Kernels string
+	Inexact           bool
+}
+
+// here are errors of this machine: another worker may do better.
+var here = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EMFILE, fs.ErrPermission}
+
+// Do carries a unit out: it is that of [farm.Worker]. The unit is data from elsewhere: it names no path and no command of
+// this machine, and what is wrong with it is its result.
+func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r farm.Result, kept []farm.File, err error) {
+	foreign := l.Unit.Refuses(w.Revision, w.Kernels)
+	if foreign != nil && !w.Inexact {
+		return r, l.Kept, foreign
+	}
+	r.Inexact = foreign != nil
+	scratch, err := os.MkdirTemp(w.Scratch, "unit-")
+	if err != nil {
+		return r, l.Kept, err
+	}
+	defer os.RemoveAll(scratch)
+	res, dir, err := w.train(ctx, l, scratch, steps)
+	switch {
+	case err == nil:
+		r.Summary, err = json.Marshal(res)
+	case ctx.Err() != nil: // it has saved, or had not begun
+		if dir != "" && errors.Is(err, context.Cause(ctx)) {
+			if equal, beside, bad := left(dir); bad == nil {
+				kept = append(equal, beside...)
+			}
+		}
+		if kept == nil || farm.PutFiles(context.WithoutCancel(ctx), w.Farm, l.Key, dir, kept) != nil {
+			kept = l.Kept
+		}
+		return r, kept, err
+	default:
+		for _, e := range here {
+			if errors.Is(err, e) {
+				return r, l.Kept, err
+			}
+		}
+		r.Error, err = err.Error(), nil
+		return r, nil, nil
+	}
+	if err == nil {
+		r.Files, r.Beside, err = left(dir)
+	}
+	if err == nil {
+		err = farm.PutFiles(context.WithoutCancel(ctx), w.Farm, l.Key, dir, append(r.Files[:len(r.Files):len(r.Files)], r.Beside...))
+	}
+	return r, l.Kept, err
+}
+
+// train starts or resumes the unit's run in a folder of scratch.
+func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps *atomic.Int64) (res *Result, dir string, err error) {
+	u := &l.Unit
+	o := w.Options.filled()
+	o.RunsDir, o.Name, o.Count, o.Inexact = scratch, u.Name, steps, w.Inexact
+	if o.Name == "" {
+		o.Name = "unit"
+	}
+	if u.Kind != farm.Train || u.Until != 0 {
+		return nil, "", fmt.Errorf("unit %s: kind %s, until %d: this worker trains runs to their end", u.Name, u.Kind, u.Until)
+	}
+	if err := harmless(u.Config); err != nil {
+		return nil, "", fmt.Errorf("unit %s: %w", u.Name, err)
+	}
+	x, err := configs.ParseResolved("unit "+u.Name, u.Config, nil, o.Catalog)
+	if err != nil {
+		return nil, "", err
+	}
+	if x.Train.Steps > w.MaxSteps {
+		return nil, "", fmt.Errorf("unit %s: train.steps is %d, this worker does at most %d: see --max-steps", u.Name, x.Train.Steps, w.MaxSteps)
+	}
+	x.Seed, x.Engine.Device = u.Seed, "cpu"
+	if x, err = w.locate(ctx, x, u, scratch); err != nil {
+		return nil, "", err
+	}
+	dir = filepath.Join(scratch, o.Name)
+	p := Planned{Experiment: x, Options: o}
+	if len(l.Kept) > 0 {
+		if err := farm.GetFiles(ctx, w.Farm, l.Key, dir, l.Kept); err != nil {
+			return nil, "", err
+		}
+		if err := own(dir, x); err != nil {
+			return nil, "", err
+		}
+		p.Resume = true
+	}
+	out := p.carryOut(ctx, o)
+	return out.Result, dir, out.Err
+}
+
+// locate returns the experiment with paths of this machine: of files under Data, and of those that had to be fetched.
+func (w *Worker) locate(ctx context.Context, x *configs.Experiment, u *farm.Unit, scratch string) (*configs.Experiment, error) {
+	inputs := filepath.Join(scratch, "inputs")
+	budget := w.FetchLimit
+	for name, hash := range u.Inputs {
+		at := filepath.Join(inputs, filepath.FromSlash(name))
+		if err := durable.MkdirAll(durable.OS{}, filepath.Dir(at)); err != nil {
+			return nil, err
+		}
+		if found := w.find(name, hash); found != "" {
+			if err := os.Symlink(found, at); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		n, err := w.fetch(ctx, at, farm.File{Name: name, Hash: hash, Size: budget})
+		if err != nil {
+			return nil, fmt.Errorf("unit %s: input %s is not under --data %s, and can't be fetched: %w", u.Name, name,
+				strings.Join(w.Data, ", "), err)
+		}
+		budget -= n
+	}
+	return eachPath(x, func(p string) (string, error) {
+		at := filepath.Join(inputs, filepath.Base(p))
+		if _, err := os.Stat(at); err != nil {
+			return "", fmt.Errorf("%s is not among the unit's inputs", p)
+		}
+		return at, nil
+	})
+}
+
+// find looks for an input under Data; empty where it is not there.
+func (w *Worker) find(name string, hash farm.Hash) (found string) {
+	for _, d := range w.Data {
+		_ = filepath.WalkDir(d, func(file string, e fs.DirEntry, err error) error { // what can't be read is not there
+			if err != nil || e.IsDir() || e.Name() != path.Base(name) {
+				return nil //nolint:nilerr // see above
+			}
+			if f, err := farm.ReadFile(filepath.Dir(file), e.Name()); err == nil && f.Hash == hash {
+				if found, err = filepath.Abs(file); err == nil {
+					return fs.SkipAll
+				}
+			}
+			return nil
+		})
+	}
+	return found
+}
+
+// fetch gets an input of at most f.Size bytes from the farm.
+func (w *Worker) fetch(ctx context.Context, at string, f farm.File) (int64, error) {
+	r, err := w.Farm.Get(ctx, farm.InputsKey, f)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, f.Size+1))
+	switch {
+	case err != nil:
+		return 0, err
+	case int64(len(b)) > f.Size:
+		return 0, fmt.Errorf("it is larger than --fetch-limit leaves, %d bytes", f.Size)
+	case farm.HashOf(b) != f.Hash:
+		return 0, errors.New("it came damaged")
+	}
+	return int64(len(b)), durable.WriteFile(durable.OS{}, at, b)
+}
+
+// harmless refuses a configuration with a string that could be a path out of the unit's folder.
+func harmless(config json.RawMessage) error {
+	var v any
+	if err := json.Unmarshal(config, &v); err != nil {
+		return err
+	}
+	return eachString("", v, func(key, s string) error {
+		if strings.ContainsAny(s, "\\\x00") || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") ||
+			strings.Contains("/"+s+"/", "/../") {
+			return fmt.Errorf("%s is %.80q: a path of this machine is nothing for workers of a farm", key, s)
+		}
+		return nil
+	})
+}
+
+func eachString(key string, v any, f func(key, s string) error) error {
+	switch v := v.(type) {
+	case string:
+		return f(key, v)
+	case []any:
+		for _, e := range v {
+			if err := eachString(key, e, f); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for k, e := range v {
+			if err := eachString(strings.TrimPrefix(key+"."+k, "."), e, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
