@@ -29,9 +29,9 @@ type Worker struct {
 	// Data are folders in which inputs are looked for, by name and hash. What is not there is fetched, FetchLimit bytes of a
 	// unit at most.
 	Data       []string
-	FetchLimit int64
+	FetchLimit int
 	// MaxSteps is the most environment steps of a unit.
-	MaxSteps int64
+	MaxSteps int
 	// Revision and Kernels are this program's; units of others are refused unless Inexact is set.
 	Revision, Kernels string
 	Inexact           bool
@@ -103,7 +103,7 @@ func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps
 	if err != nil {
 		return nil, "", err
 	}
-	if x.Train.Steps > w.MaxSteps {
+	if x.Train.Steps > int64(w.MaxSteps) {
 		return nil, "", fmt.Errorf("unit %s: train.steps is %d, this worker does at most %d: see --max-steps", u.Name, x.Train.Steps, w.MaxSteps)
 	}
 	x.Seed, x.Engine.Device = u.Seed, "cpu"
@@ -128,7 +128,7 @@ func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps
 // locate returns the experiment with paths of this machine: of files under Data, and of those that had to be fetched.
 func (w *Worker) locate(ctx context.Context, x *configs.Experiment, u *farm.Unit, scratch string) (*configs.Experiment, error) {
 	inputs := filepath.Join(scratch, "inputs")
-	budget := w.FetchLimit
+	budget := int64(w.FetchLimit)
 	for name, hash := range u.Inputs {
 		at := filepath.Join(inputs, filepath.FromSlash(name))
 		if err := durable.MkdirAll(durable.OS{}, filepath.Dir(at)); err != nil {
