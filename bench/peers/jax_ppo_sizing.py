@@ -164,8 +164,8 @@ for i in range(U):
         running += reward
         ended = terminated | truncated
         lap('environment')
-        for k, b in (('reward', env.last_rewards.reshape(-1)), ('terminated', np.repeat(terminated, A)), ('truncated', np.repeat(truncated, A))):
-            host[k][t] = b
+        host['reward'][t] = env.last_rewards.reshape(-1)
+        host['terminated'][t], host['truncated'][t] = np.repeat(terminated, A), np.repeat(truncated, A)
         if ended.any():
             returns += list(running[ended])
             running[ended] = 0
