@@ -337,6 +337,14 @@ func speed() []Proof {
 			Keep:   []string{"*.jsonl", "peers.md", "growth.csv", "growth.svg", "profile.txt"},
 		},
 		{
+			Name: "xla", Kind: Speed, Subject: "speed", Minutes: 60,
+			Claims:  "Updates and whole trainings on the CPU engine and by programs that XLA compiles, in turn.",
+			Needs:   []Need{IdleMachine, JAX, JAXScripts},
+			Steps:   []Step{{Args: []string{"bench/peers/xla", "$JAX_PYTHON", "$PEERS"}}, kept("^TestKeptXLA$")},
+			Keep:    []string{"*.jsonl", "xla.md"},
+			Nothing: "it was not measured on an idle machine yet: run it",
+		},
+		{
 			Name: "graph", Kind: Speed, Subject: "speed", Minutes: 15,
 			Claims: "The graph policy on the CPU engine and on PyTorch Geometric in turn, and growth with edges.",
 			Needs:  []Need{IdleMachine, PyTorch, PeerScripts},

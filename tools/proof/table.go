@@ -45,6 +45,8 @@ var (
 	Data        = Need{Env: "STOKER_DATA", Text: "the folder of published traces and measurements"}
 	Gymnasium   = Need{Env: "PYTHON", Text: "a Python with gymnasium 1.4.0, mpe2 1.1.1 and numpy"}
 	PyTorch     = Need{Env: "PEER_PYTHON", Text: "a Python with torch and torch_geometric"}
+	JAX         = Need{Env: "JAX_PYTHON", Text: "a Python with jax, sbx-rl, torch and gymnasium"}
+	JAXScripts  = Need{Env: "PEERS", Text: "the folder of jax_attmf.py, jax_ppo_cartpole.py and sbx_sac_pendulum.py"}
 	ONNX        = Need{Env: "ONNX_PYTHON", Text: "a Python with policy/onnx/onnxtest/requirements.txt"}
 	PeerScripts = Need{Env: "PEERS", Text: "the folder of torch_attmf.py, torch_simple_spread.py and pyg_gnn.py"}
 	Clients     = Need{Env: "CLIENTS", Text: "the Python that serving/clients/python prints; wrk, h2load and prometheus"}
