@@ -25,7 +25,7 @@ endif
 
 # With the flags of the tests and of the builds inside tests: what one compiled, the others take from the cache.
 # GOGC=400 is for the compiler: a fifth less processor time, for some 120 MB more memory.
-build: ## bin/stoker: the whole workbench, without cgo; TAGS=farm adds workers on other machines, TAGS=gorgonia that engine
+build: ## bin/stoker, without cgo; TAGS=farm adds workers on other machines, TAGS=gorgonia that engine
 	$(PLAIN) GOGC=400 $(GO) build $(if $(TAGS),-tags '$(TAGS)') -ldflags '-w $(LDFLAGS)' -o bin/stoker .
 
 train: build ## the main job: train, then evaluate with table and plots
