@@ -40,6 +40,7 @@ test: build ## every test that needs only Go (STOKER_DATA=folder adds those on r
 	$(PLAIN) GOGC=400 $(GO) test -vet=off ./...
 	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags gorgonia -run '^TestOpen' ./nets/engines
 	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags farm ./farm/jetstream
+	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags farm -run '^TestSweepByWorkers$$' ./cli
 
 cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 	GOWORK=off $(GO) run ./nets/libtorch/setup

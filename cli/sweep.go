@@ -19,6 +19,7 @@ import (
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	trainFlags
+	coordinator
 	grid, random   []string
 	trials         int
 	file, metric   string
@@ -47,6 +48,7 @@ func sweepCommand() *command {
 			option(&f.runs, "runs", "folder of the sweep's folder"),
 			option(whole(&f.jobs, 1), "jobs", "runs at a time (default: one per core)"),
 			trackFlag(&f.track),
+			f.coordinator.flags()[0], f.coordinator.flags()[1],
 			option(&f.extend, "extend", "add values, trials and seeds to the sweep of this name"),
 			option(&f.dryRun, "dry-run", "check everything, list the arms with their steps, and stop"),
 		}),
@@ -67,7 +69,7 @@ func sweepCommand() *command {
 			if err != nil {
 				return nil, err
 			}
-			return carryOut(c, s, f.jobs, false, m)
+			return carryOut(c, s, f.jobs, false, m, &f.coordinator)
 		},
 		sub: []*command{sweepShowCommand()},
 	}
@@ -205,7 +207,7 @@ func printArms(c *call, s *sweep.Sweep) any {
 }
 
 // resumeSweep goes on with the sweep of a folder.
-func resumeSweep(c *call, dir string, jobs int, inexact bool, m *track.MLflow) (any, error) {
+func resumeSweep(c *call, dir string, jobs int, inexact bool, m *track.MLflow, by *coordinator) (any, error) {
 	if err := c.without("is for runs; "+dir+" is a sweep", "steps", "until", "from"); err != nil {
 		return nil, err
 	}
@@ -213,11 +215,11 @@ func resumeSweep(c *call, dir string, jobs int, inexact bool, m *track.MLflow) (
 	if err != nil {
 		return nil, err
 	}
-	return carryOut(c, s, jobs, inexact, m)
+	return carryOut(c, s, jobs, inexact, m, by)
 }
 
 // carryOut trains what a sweep has not finished, and shows the leaderboard.
-func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow) (any, error) {
+func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, by *coordinator) (any, error) {
 	x, err := s.Base()
 	if err != nil {
 		return nil, err
@@ -230,17 +232,25 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow) 
 	if jobs, err = jobsOf(c, x, max(most, 1), jobs); err != nil {
 		return nil, err
 	}
-	if err := trainInTorch(x); err != nil {
+	e, closed, err := by.open(c)
+	if err != nil {
 		return nil, err
 	}
-	errs := c.errs
-	fmt.Fprintf(errs, "%s: %d arms, %d runs, %d of them finished, %d at a time\n", s.Dir, len(s.Arms), runs, finished,
-		jobs)
+	errs, many := c.errs, fmt.Sprintf("%d at a time", jobs)
+	if e != nil {
+		many = "trained by workers"
+	} else if err := trainInTorch(x); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(errs, "%s: %d arms, %d runs, %d of them finished, %s\n", s.Dir, len(s.Arms), runs, finished, many)
 	b := newSweepBoard(errs, isTerminal(errs))
 	o := options(c)
-	o.Inexact = inexact
+	o.Inexact, o.Elsewhere = inexact, e
 	failed := s.Run(c.ctx, sweep.Options{Jobs: jobs, Train: o, Out: b.of, Report: b.report, Ended: b.ended})
 	b.finish()
+	if err := closed(); err != nil {
+		return nil, errors.Join(failed, err)
+	}
 	failed = errors.Join(failed, tellSweep(c, m, s, filepath.Base(s.Dir)))
 	var sig stopped
 	if errors.As(failed, &sig) {

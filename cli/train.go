@@ -249,10 +249,11 @@ func resumeCommand() *command {
 	var from, target string
 	var jobs int
 	var inexact bool
+	by := &coordinator{}
 	return &command{
 		name: "resume", takes: "RUN|SWEEP", args: arguments{1, 1, "RUN"}, json: "print the result as JSON",
 		stop: "saving, then stopping",
-		flags: []flag{
+		flags: append(by.flags(),
 			option(&steps, "steps", "new total number of environment steps"),
 			option(&until, "until", "stop after so many of the steps, saved, and go on later (default: all of them)"),
 			option(whole(&jobs, 1), "jobs", "of a sweep: runs at a time (default: one per core)"),
@@ -260,7 +261,7 @@ func resumeCommand() *command {
 				by(checkpointsOf),
 			trackFlag(&target),
 			option(&inexact, "inexact", "resume although the kernels differ from those that made the checkpoint"),
-		},
+		),
 		run: func(c *call) (any, error) {
 			if c.given("steps") && steps < 1 {
 				return nil, usage("--steps is %d, want at least 1", steps)
@@ -273,10 +274,13 @@ func resumeCommand() *command {
 				return nil, err
 			}
 			if sweep.Is(c.args[0]) {
-				return resumeSweep(c, c.args[0], jobs, inexact, m)
+				return resumeSweep(c, c.args[0], jobs, inexact, m, by)
 			}
 			if c.given("jobs") {
 				return nil, usage("--jobs is for sweeps; %s is none", c.args[0])
+			}
+			if err := c.without("is for sweeps; "+c.args[0]+" is none", "listen", "token-file"); err != nil {
+				return nil, err
 			}
 			x, err := train.ReadConfig(c.args[0], c.Catalog)
 			if err != nil {
