@@ -114,7 +114,7 @@ type farmed struct {
 // elsewhere has workers carry the runs out, and puts what they leave where the runs would have left it. Of checkpoints,
 // those that latest and best point at come back.
 func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
-	d := &farmed{e.Farm, runs, make([]Outcome, len(runs)), map[farm.Key][]int{}}
+	d := &farmed{e.Farm, slices.Clone(runs), make([]Outcome, len(runs)), map[farm.Key][]int{}}
 	looking, stop := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -189,7 +189,14 @@ func (d *farmed) unitOf(run int) farm.Key {
 
 // submit queues a run, with what it has done already.
 func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
-	p := d.runs[i]
+	p := &d.runs[i]
+	if !p.Resume {
+		dir, err := Folder(p.Experiment, p.Options)
+		if err != nil {
+			return err
+		}
+		p.Options.Name = filepath.Base(dir)
+	}
 	u, inputs, err := p.unit(e)
 	if err != nil {
 		return err
@@ -259,10 +266,13 @@ func (d *farmed) place(ctx context.Context, r farm.Result, p Planned) (*Result, 
 	if err := own(temp, p.Experiment); err != nil {
 		return nil, fmt.Errorf("what worker %s left: %w", r.Worker, err)
 	}
-	if _, err := os.Lstat(dir); err == nil { // an earlier part of the run
+	if p.Resume { // an earlier part of the run
 		if err := durable.Retire(fsys, dir); err != nil {
 			return nil, err
 		}
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return nil, exists(dir)
 	}
 	if err := fsys.Rename(temp, dir); err != nil {
 		return nil, err

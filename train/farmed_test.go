@@ -275,3 +275,21 @@ func TestDataElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A run without a name is called as at home, and one that is there is refused.
+func TestNamesElsewhere(t *testing.T) {
+	runs := t.TempDir()
+	p := remote(away(t, farm.NewLocal(), 1, nil), runs, "", small["lqr"], t)
+	must.Do(t, Together(t.Context(), []Planned{p}, 1)[0].Err)
+	dir := filepath.Join(runs, "lqr-s8")
+	same(t, "without a name", outcome(t, fast{}, dir), finished(t, p.Experiment))
+	for _, name := range []string{"", "a/b"} {
+		p.Options.Name = name
+		if o := Together(t.Context(), []Planned{p}, 1)[0]; !errors.Is(o.Err, ErrUsage) {
+			t.Errorf("name %q: %v, want a usage error", name, o.Err)
+		}
+	}
+	if got := must.Get(os.ReadDir(runs))(t); len(got) != 1 {
+		t.Errorf("%d folders are left, want 1", len(got))
+	}
+}
