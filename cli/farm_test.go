@@ -25,6 +25,7 @@ func TestFarmUsage(t *testing.T) {
 		`--listen: "4222", want HOST:PORT`:                  append(sweep, "--listen", "4222"),
 		"want 64 hexadecimal digits":                        append(sweep, "--listen", "127.0.0.1:0", "--token-file", short),
 		"--listen is for sweeps":                            {"resume", trained(t), "--listen", "127.0.0.1:0"},
+		"--listen is given without --seeds":                 {"train", file, "--listen", "127.0.0.1:0"},
 		"--join is missing":                                 {"worker"},
 		"want tls://HOST:PORT#FINGERPRINT":                  {"worker", "--join", "127.0.0.1:1", "--token-file", token},
 		"without TLS the token would be read":               {"worker", "--join", "nats://example.org:1", "--token-file", token},

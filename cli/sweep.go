@@ -19,7 +19,6 @@ import (
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	trainFlags
-	coordinator
 	grid, random   []string
 	trials         int
 	file, metric   string
@@ -33,7 +32,7 @@ func sweepCommand() *command {
 		name: "sweep", takes: "CONFIG", args: arguments{most: 1}, stop: "saving, then stopping",
 		fill: []string{"{keys}", indented(sweep.FileKeys)},
 		json: "print the leaderboard, or with --dry-run the arms, as JSON",
-		flags: slices.Concat(f.engineFlags(), f.studyFlags(), []flag{
+		flags: slices.Concat(f.engineFlags(), f.coordinator.flags(), f.studyFlags(), []flag{
 			option(repeated{&f.grid}, "grid",
 				"a key and its values, as in agent.actor_rate=1e-4,3e-4 (repeatable: every combination)").by(keys),
 			option(repeated{&f.random}, "random",
@@ -48,7 +47,6 @@ func sweepCommand() *command {
 			option(&f.runs, "runs", "folder of the sweep's folder"),
 			option(whole(&f.jobs, 1), "jobs", "runs at a time (default: one per core)"),
 			trackFlag(&f.track),
-			f.coordinator.flags()[0], f.coordinator.flags()[1],
 			option(&f.extend, "extend", "add values, trials and seeds to the sweep of this name"),
 			option(&f.dryRun, "dry-run", "check everything, list the arms with their steps, and stop"),
 		}),

@@ -26,6 +26,7 @@ const runsFolder = "runs"
 
 // trainFlags are the flags of train.
 type trainFlags struct {
+	coordinator
 	sets                                    []string
 	name, runs, seeds, device, engine, from string
 	cpuprofile, library, track              string
@@ -40,7 +41,7 @@ func trainCommand() *command {
 	return &command{
 		name: "train", takes: "CONFIG", args: arguments{most: -1}, json: "print the result as JSON",
 		stop: "saving, then stopping",
-		flags: append(f.engineFlags(),
+		flags: append(append(f.engineFlags(), f.coordinator.flags()...),
 			option(repeated{&f.sets}, "set",
 				"set a key of the configuration, as in train.steps=1000 (repeatable)").by(keys),
 			option(&f.name, "name", "name of the run (default: the experiment's name and the seed)"),
@@ -113,8 +114,10 @@ func (f *trainFlags) run(c *call) (any, error) {
 		_, err = c.out.Write(text)
 		return nil, err
 	}
-	if c.given("jobs") && f.seeds == "" {
-		return nil, usage("--jobs is given without --seeds, want both")
+	for _, flag := range []string{"jobs", "listen", "token-file"} {
+		if c.given(flag) && f.seeds == "" {
+			return nil, usage("--%s is given without --seeds, want both", flag)
+		}
 	}
 	if err := evaluates(c, x); err != nil {
 		return nil, err
@@ -129,11 +132,22 @@ func (f *trainFlags) run(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	if err := trainInTorch(x); err != nil {
-		return nil, err
-	}
 	m, err := tracker(c, f.track)
 	if err != nil {
+		return nil, err
+	}
+	e, closed, err := f.coordinator.open(c)
+	if err != nil {
+		return nil, err
+	}
+	if e != nil {
+		for i := range list {
+			list[i].Options.Elsewhere = e
+		}
+		report, err := trainSeeds(c, list, jobs, m)
+		return report, errors.Join(err, closed())
+	}
+	if err := trainInTorch(x); err != nil {
 		return nil, err
 	}
 	stop, err := profiled(f.cpuprofile)
