@@ -198,7 +198,7 @@ func (b *Board) parallel() *chart.Figure {
 		x, words := b.numbered(k, values)
 		name := configs.ShortKey(key, b.Keys)
 		if b.log[key] {
-			name = "log₁₀ " + name
+			name = "log10 " + name
 		}
 		add(name, x, words)
 	}
@@ -231,7 +231,7 @@ func (b *Board) parallel() *chart.Figure {
 	p.RangeX(0, 1)
 	return &chart.Figure{Title: fmt.Sprintf("The %d trials of %s with a score at rung %d", len(trials), b.Sweep, rung), Under: b.when(),
 		Panels: []*chart.Panel{p}, Columns: 1, Width: 620, Height: vg.Length(70 + 42*len(names)),
-		Key: []chart.Entry{{Text: fmt.Sprintf("the best %d", len(best)), Style: good, Line: true}, {Text: "others", Style: other, Line: true}}}
+		Key: []chart.Entry{{Text: "the best fifth", Style: good, Line: true}, {Text: "others", Style: other, Line: true}}}
 }
 
 //go:embed study.html

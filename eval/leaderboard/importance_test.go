@@ -65,7 +65,7 @@ func TestStudyPage(t *testing.T) {
 	files := must.Get(b.writeStudy(dir))(t)
 	page := string(must.Get(os.ReadFile(filepath.Join(dir, "report.html")))(t))
 	for _, want := range []string{"<h1>s</h1>", "<td>[16]</td>", "Importance of the keys", "<svg", "The 40 trials of s with a score at rung 1",
-		"log₁₀ rate (-5 to -1.1)", "hidden ([16], [4], [8])", "the best 8"} {
+		"log10 rate (-5 to -1.1)", "hidden ([16], [4], [8])", "the best fifth"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
