@@ -287,7 +287,11 @@ func printBoard(c *call, b *leaderboard.Board, dir string, figures []string) {
 	}
 	for _, f := range figures {
 		if filepath.Ext(f) == ".png" {
-			fmt.Fprintf(c, "plot:   %s (and .svg, .pdf, .csv)\n", f)
+			data := ""
+			if filepath.Base(filepath.Dir(f)) == leaderboard.EffectsFolder {
+				data = ", .csv"
+			}
+			fmt.Fprintf(c, "plot:   %s (and .svg, .pdf%s)\n", f, data)
 		}
 	}
 }
