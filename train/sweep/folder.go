@@ -105,12 +105,12 @@ func Open(dir string, names *catalog.Catalog) (*Sweep, error) {
 	if d.Format != format {
 		return nil, fmt.Errorf("%s: its format is %d, this program reads %d", path, d.Format, format)
 	}
+	s.Arms, s.Batches = d.Arms, d.Batches
 	if s.Plan.Study != nil {
-		if err := checkpoints.CheckSeal(b); err != nil {
+		if err := errors.Join(checkpoints.CheckSeal(b), s.sound(d.Checksum)); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	s.Arms, s.Batches = d.Arms, d.Batches
 	for i := range s.Arms {
 		for k := range s.Arms[i].Runs {
 			if err := s.refresh(&s.Arms[i].Runs[k]); err != nil {

@@ -3,6 +3,7 @@ package sweep
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -170,6 +171,28 @@ func (s *Study) directions(x *configs.Experiment) error {
 	}
 	if len(s.Metrics) == 0 {
 		return train.Usage("a study has no metric, want one, as in --metric %s", train.Return)
+	}
+	return nil
+}
+
+// sound refuses a study that this program did not write, so that all that follows can rely on it.
+func (s *Sweep) sound(seal string) error {
+	t := s.Plan.Study
+	n := len(t.Metrics)
+	ok := seal != "" && n > 0 && len(t.Better) == n && (t.Halving == "" || t.Factor >= 2) && (!t.Hyperband || t.Halving != "")
+	for _, a := range s.Arms {
+		ok = ok && len(a.Runs) == len(s.Plan.Seeds) && len(a.Runs) > 0 && a.Steps > 0
+		for _, r := range a.Runs {
+			ok = ok && !slices.ContainsFunc(r.Scores, func(x Score) bool { return len(x.Values) != n })
+		}
+	}
+	for _, b := range s.Batches {
+		for _, name := range b {
+			ok = ok && slices.ContainsFunc(s.Arms, func(a Arm) bool { return a.Name == name })
+		}
+	}
+	if !ok {
+		return errors.New("damaged or edited: no study that this program wrote; take it from a copy, or begin another")
 	}
 	return nil
 }
