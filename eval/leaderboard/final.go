@@ -118,10 +118,11 @@ func ReadFinal(ctx context.Context, s, f *sweep.Sweep, names *catalog.Catalog, w
 			after = append(after, score)
 			y := trained.Experiment
 			c.NewEnv = func() (envs.Env, error) { return train.NewEnv(y, y.Eval.Split) }
-			c.Versions = append(c.Versions, eval.Version{TrainingSeed: run.Seed, Source: run.Folder, New: func(e envs.Env) (rollout.Actor, error) {
-				p, err := trained.Policy(e.Spec())
-				return rollout.Actor{Policy: p}, err
-			}})
+			c.Versions = append(c.Versions, eval.Version{TrainingSeed: run.Seed, Source: run.Folder,
+				New: func(e envs.Env) (rollout.Actor, error) {
+					p, err := trained.Policy(e.Spec())
+					return rollout.Actor{Policy: p}, err
+				}})
 		}
 		row.After = span(stats.MeanOf(after, out.Metric.Bounds, x.Eval.Resamples, rng.NewStream(1, "final "+a.Name)))
 		if row.Difference = eval.Number(math.NaN()); row.Steps == a.Steps {

@@ -129,7 +129,8 @@ func (b *Board) drawFront(dir string) (out []string, err error) {
 	p.Line(best, x, y, false)
 	f := &chart.Figure{Title: fmt.Sprintf("%s and %s of the trials of %s", b.Study.Metrics[0], b.Study.Metrics[1], b.Sweep),
 		Under: b.when(), Panels: []*chart.Panel{p}, Columns: 1, Width: 460 * vg.Points(1), Height: 320 * vg.Points(1),
-		Key: []chart.Entry{{Text: "a trial", Style: trial, Dot: true}, {Text: "no other trial is better in both", Style: best, Dot: true, Line: true}}}
+		Key: []chart.Entry{{Text: "a trial", Style: trial, Dot: true},
+			{Text: "no other trial is better in both", Style: best, Dot: true, Line: true}}}
 	files, err := f.Save(dir, "front")
 	for _, name := range files {
 		out = append(out, filepath.Join(dir, name))
