@@ -24,7 +24,8 @@ func (f *sweepFlags) studyFlags() []flag {
 			"train with few seeds, the best with more"),
 		option(whole(&f.study.Factor, 2), "factor", "with --halving: one trial in so many goes on (default 3)"),
 		option(&f.study.Hyperband, "hyperband", "with --halving: let some trials begin at later rungs"),
-		option(&f.study.Propose, "propose", "who proposes values of the --random keys: halton, optuna:SAMPLER, or 'cmd PROGRAM …' (default: draws)",
+		option(&f.study.Propose, "propose",
+			"who proposes values of the --random keys: halton, optuna:SAMPLER, or 'cmd PROGRAM …' (default: draws)",
 			sweep.Halton, "optuna:tpe", "optuna:cmaes", "optuna:nsga2"),
 		option(whole(&f.study.Batch, 1), "batch", "with --propose: trials that are proposed together (default 8)"),
 		option(&f.study.Final, "final", "train the best trials anew with fresh seeds and evaluate them beside the configuration, as in 3x5: "+

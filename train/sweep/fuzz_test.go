@@ -17,7 +17,8 @@ import (
 func FuzzProposal(f *testing.F) {
 	p := &Plan{Random: []Range{{"a", Law{kind: logLaw, low: 1e-4, high: 0.1}}, {"b", Law{kind: intLaw, low: 1, high: 9}},
 		{"c", Law{kind: choiceLaw, words: []string{"[4]", "x"}}}}}
-	for _, seed := range []string{`{"a": 1e-3, "b": 3, "c": "x"}`, `{"a": "1e-3", "b": 3.5, "c": 1}`, `{"a": 1e400, "b": -0, "c": "x"}`, `[]`, `null`,
+	for _, seed := range []string{`{"a": 1e-3, "b": 3, "c": "x"}`,
+		`{"a": "1e-3", "b": 3.5, "c": 1}`, `{"a": 1e400, "b": -0, "c": "x"}`, `[]`, `null`,
 		`{"a": 0.00010001, "b": 9, "c": "[4]"} {}`} {
 		f.Add([]byte(seed))
 	}
