@@ -19,14 +19,12 @@ type Kind string
 
 // Kinds of units.
 const (
-	Train    Kind = "train"    // a run folder
-	Evaluate Kind = "evaluate" // episodes of a policy under workload seeds
+	Train Kind = "train" // a run folder
 )
 
 // Bounds of what is read from elsewhere.
 const (
-	maxUnit  = 512 << 10 // bytes of a unit's JSON; a NATS message holds 1 MiB
-	maxSeeds = 10_000
+	maxUnit = 512 << 10 // bytes of a unit's JSON; a NATS message holds 1 MiB
 	// MaxFiles is the most files of a unit's result or inputs, MaxBytes the most bytes of them together.
 	MaxFiles = 2_000
 	MaxBytes = 1 << 30
@@ -65,8 +63,6 @@ type Unit struct {
 	Inputs map[string]Hash `json:"inputs,omitempty"`
 	// Until, where positive, is the environment step at which the unit ends; 0 is the configuration's total.
 	Until int64 `json:"until,omitempty"`
-	// Seeds are the workload seeds of an evaluation.
-	Seeds []uint64 `json:"seeds,omitempty"`
 	// Revision is that of the program, Kernels the family of its inner loops.
 	Revision string `json:"revision"`
 	Kernels  string `json:"kernels"`
@@ -103,14 +99,12 @@ func (u *Unit) Check() error {
 		return fmt.Errorf("unit %.60q: %s: %w", u.Name, key, fmt.Errorf(format, args...))
 	}
 	switch {
-	case u.Kind != Train && u.Kind != Evaluate:
-		return bad("kind", "is %.40q, want %s or %s", string(u.Kind), Train, Evaluate)
+	case u.Kind != Train:
+		return bad("kind", "is %.40q, want %s", string(u.Kind), Train)
 	case u.Name != "" && (len(u.Name) > 100 || !filepath.IsLocal(u.Name) || filepath.Base(u.Name) != u.Name || u.Name[0] == '.'):
 		return bad("name", "is no name of a folder")
 	case u.Until < 0:
 		return bad("until", "is %d, want at least 0", u.Until)
-	case len(u.Seeds) > maxSeeds:
-		return bad("seeds", "are %d, want at most %d", len(u.Seeds), maxSeeds)
 	case len(u.Inputs) > MaxFiles:
 		return bad("inputs", "are %d files, want at most %d", len(u.Inputs), MaxFiles)
 	case len(u.Revision) > 200 || len(u.Kernels) > 200:

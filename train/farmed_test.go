@@ -191,7 +191,7 @@ func TestWorkerRefuses(t *testing.T) {
 	big := []byte("more than ten bytes")
 	must.Do(t, f.Put(t.Context(), farm.InputsKey, farm.File{Hash: farm.HashOf(big)}, strings.NewReader(string(big))))
 	for want, change := range map[string]func(u *farm.Unit){
-		"kind evaluate":             func(u *farm.Unit) { u.Kind = farm.Evaluate },
+		"kind evaluate":             func(u *farm.Unit) { u.Kind = "evaluate" },
 		"unknown key":               func(u *farm.Unit) { u.Config = []byte(`{"shell": "x"}`) },
 		"a path of this machine":    func(u *farm.Unit) { u.Config = replace(u.Config, `"name":"lqr"`, `"name":"/etc/passwd"`) },
 		"x.y is":                    func(u *farm.Unit) { u.Config = []byte(`{"x": {"y": ["../../a"]}}`) },
