@@ -154,7 +154,7 @@ func (f *joins) open(c *call) (farm.Farm, jetstream.Study, error) {
 const (
 	defaultPatience = 10 * time.Minute
 	defaultSteps    = 2_000_000_000
-	telling         = 5 * time.Second
+	telling         = 2 * time.Second
 )
 
 func workerCommand() *command {
