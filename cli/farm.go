@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -28,11 +29,9 @@ type coordinator struct{ listen, token string }
 func (f *coordinator) flags() []flag {
 	return []flag{
 		option(&f.listen, "listen", "HOST:PORT on which workers (stoker worker) join and train the runs; nothing is trained in this process"),
-		tokenFlag(&f.token, "with --listen: file with the workers' token, made where it is not there (default: farm.token in the user's configuration folder)"),
+		option(&f.token, "token-file", "with --listen: file with the workers' token, made where it is not there (default: farm.token in the user's configuration folder)"),
 	}
 }
-
-func tokenFlag(to *string, help string) flag { return option(to, "token-file", help) }
 
 // tokenFile is the file where none is named.
 func tokenFile(path string) (string, error) {
@@ -91,14 +90,12 @@ func named(a farm.Address) farm.Address {
 	return a
 }
 
+var unsure = regexp.MustCompile("dirty|devel|unknown")
+
 // identity is what results depend on beside units: the program's revision, and the family of its inner loops. A program
 // whose source has no revision is known by its own bytes.
 func identity() (revised, kernels string, err error) {
-	revised = Version() + " " + revision()
-	for _, unsure := range []string{"dirty", "devel", "unknown"} {
-		if !strings.Contains(revised, unsure) {
-			continue
-		}
+	if revised = Version() + " " + revision(); unsure.MatchString(revised) {
 		path, err := os.Executable()
 		if err != nil {
 			return "", "", err
@@ -108,7 +105,6 @@ func identity() (revised, kernels string, err error) {
 			return "", "", err
 		}
 		revised = "program " + string(f.Hash[:16])
-		break
 	}
 	kernels, err = train.Kernels()
 	return revised, kernels, err
@@ -123,7 +119,7 @@ type joins struct {
 func (f *joins) flags() []flag {
 	return []flag{
 		option(&f.join, "join", "address of the coordinator, as it prints it: tls://HOST:PORT#FINGERPRINT, or nats://127.0.0.1:PORT"),
-		tokenFlag(&f.token, "file with the coordinator's token (default: farm.token in the user's configuration folder)"),
+		option(&f.token, "token-file", "file with the coordinator's token (default: farm.token in the user's configuration folder)"),
 	}
 }
 
@@ -151,15 +147,9 @@ func (f *joins) open(c *call) (farm.Farm, jetstream.Study, error) {
 	return fm, study, err
 }
 
-const (
-	defaultPatience = 10 * time.Minute
-	defaultSteps    = 2_000_000_000
-	telling         = 2 * time.Second
-)
-
 func workerCommand() *command {
-	f := &joins{patience: defaultPatience}
-	w := &train.Worker{FetchLimit: farm.MaxBytes, MaxSteps: defaultSteps}
+	f := &joins{patience: 10 * time.Minute}
+	w := &train.Worker{FetchLimit: farm.MaxBytes, MaxSteps: 2_000_000_000}
 	slots, scratch := 1, ""
 	return &command{
 		name: "worker", stop: "saving, then handing back",
@@ -209,7 +199,7 @@ func work(c *call, f *joins, w *train.Worker, slots int, scratch string) (err er
 	w.Options.Out, w.Options.Threads = io.Discard, max(1, runtime.GOMAXPROCS(0)/slots)
 	name := workerName()
 	fmt.Fprintf(c.errs, "worker %s: joined %s, %d at a time\n", name, f.join, slots)
-	err = farm.Work(c.ctx, fm, farm.Worker{Name: name, Slots: slots, Do: w.Do, Telling: telling})
+	err = farm.Work(c.ctx, fm, farm.Worker{Name: name, Slots: slots, Do: w.Do, Telling: 2 * time.Second})
 	if err == nil {
 		fmt.Fprintln(c.errs, "the study has ended")
 	}
