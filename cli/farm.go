@@ -29,7 +29,8 @@ type coordinator struct{ listen, token string }
 func (f *coordinator) flags() []flag {
 	return []flag{
 		option(&f.listen, "listen", "HOST:PORT on which workers (stoker worker) join and train the runs; nothing is trained in this process"),
-		option(&f.token, "token-file", "with --listen: file with the workers' token, made where it is not there (default: farm.token in the user's configuration folder)"),
+		option(&f.token, "token-file", "with --listen: file with the workers' token, made where it is not there "+
+			"(default: farm.token in the user's configuration folder)"),
 	}
 }
 

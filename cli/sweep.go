@@ -230,6 +230,9 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, 
 	if jobs, err = jobsOf(c, x, max(most, 1), jobs); err != nil {
 		return nil, err
 	}
+	if by.listen != "" && s.Plan.Study != nil {
+		return nil, usage("--listen: workers train whole runs; leave it out with --halving, --hyperband, --propose, --score-seeds and --final")
+	}
 	e, closed, err := by.open(c)
 	if err != nil {
 		return nil, err

@@ -13,10 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
-	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
@@ -61,13 +59,16 @@ func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, e
 	case x.Engine.Name != engines.Native:
 		return u, nil, Usage("engine %s: workers of a farm train with the engine %s alone; want --engine %s, or leave --listen out",
 			x.Engine.Name, engines.Native, engines.Native)
+	case p.Options.Until > 0:
+		return u, nil, Usage("--until is not for workers of a farm, which train runs to their end: leave --listen out")
 	case p.Options.InitFrom != "":
 		return u, nil, Usage("--init-from is not for workers of a farm: leave --listen out")
 	}
 	if x, err = located(x); err != nil {
 		return u, nil, err
 	}
-	u = farm.Unit{Name: p.Options.Name, Kind: farm.Train, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels, Inputs: map[string]farm.Hash{}}
+	u = farm.Unit{Name: p.Options.Name, Kind: farm.Train, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels,
+		Inputs: map[string]farm.Hash{}}
 	if u.Config, err = shapeOf(x); err != nil {
 		return u, nil, err
 	}
@@ -163,17 +164,26 @@ func (d *farmed) results(ctx context.Context, got chan<- farm.Result, failed cha
 	}
 }
 
-// stop ends the study before its end: ctx has ended, or two results of a unit differ. The first run that is under way
-// gets the error where it is not ctx's; the rest go on in another process.
+// stop ends the study before its end. Where ctx has ended, the runs under way are stopped. Otherwise two results of a unit
+// differ, or a result can't be read: a run of the unit gets the error, and the others go on in another process.
 func (d *farmed) stop(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
 	var differ *farm.Conflict
+	errors.As(err, &differ)
+	at := -1
 	for i, o := range d.out {
-		if u := d.unitOf(i); u != "" && (o.Begun || errors.As(err, &differ) && differ.First.Key == u) {
-			d.end(i, Outcome{Begun: true, Err: err})
+		u := d.unitOf(i)
+		switch {
+		case u == "":
+		case ctx.Err() == nil:
+			if d.out[i] = (Outcome{}); at < 0 || differ != nil && differ.First.Key == u {
+				at = i
+			}
+		case o.Begun:
+			d.end(i, Outcome{Begun: true, Err: context.Cause(ctx)})
 		}
+	}
+	if at >= 0 {
+		d.end(at, Outcome{Begun: true, Err: err})
 	}
 }
 
@@ -283,76 +293,6 @@ func (d *farmed) place(ctx context.Context, r farm.Result, p Planned) (*Result, 
 	}
 	res.Dir, res.Checkpoint = dir, filepath.Join(dir, strings.TrimPrefix(at, temp))
 	return res, fsys.SyncDir(o.RunsDir)
-}
-
-// own writes config.yaml anew, as x has it: the data lie elsewhere, and what only says how a run is carried out may differ.
-func own(dir string, x *configs.Experiment) error {
-	was, err := readConfig(durable.OS{}, dir, catalog.Of(x))
-	if err != nil {
-		return err
-	}
-	if x, err = located(x); err != nil {
-		return err
-	}
-	x.Train.Library.Digest = was.Train.Library.Digest // where it was left out
-	text, err := x.YAML()
-	if err != nil {
-		return err
-	}
-	return durable.WriteFile(durable.OS{}, filepath.Join(dir, configFile), text)
-}
-
-// left lists what a run's folder holds: what is the same however the run was carried out, and the rest. Of checkpoints
-// there are those that latest and best point at: a run that was stopped has others than one that was not.
-func left(dir string) (equal, beside []farm.File, err error) {
-	fsys := durable.OS{}
-	names := []string{checkpoints.MetricsFile}
-	for _, p := range []checkpoints.Pointer{checkpoints.Latest, checkpoints.Best} {
-		at, err := checkpoints.Find(fsys, dir, p)
-		if errors.Is(err, fs.ErrNotExist) && p == checkpoints.Best {
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		names = append(names, filepath.Join(checkpoints.CheckpointsDir, string(p)))
-		entries, err := os.ReadDir(at)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, e := range entries {
-			if name := filepath.Join(checkpoints.CheckpointsDir, filepath.Base(at), e.Name()); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	if equal, err = readFiles(dir, names); err != nil {
-		return nil, nil, err
-	}
-	events, err := os.ReadDir(filepath.Join(dir, eventsDir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
-	}
-	names = []string{checkpoints.RunFile, configFile}
-	if _, err := os.Lstat(filepath.Join(dir, checkpoints.TimingFile)); err == nil {
-		names = append(names, checkpoints.TimingFile)
-	}
-	for _, e := range events {
-		names = append(names, filepath.Join(eventsDir, e.Name()))
-	}
-	beside, err = readFiles(dir, names)
-	return equal, beside, err
-}
-
-func readFiles(dir string, names []string) (out []farm.File, err error) {
-	for _, n := range names {
-		f, err := farm.ReadFile(dir, n)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, f)
-	}
-	return out, nil
 }
 
 // begin tells that a run is under way, once.

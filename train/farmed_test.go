@@ -239,7 +239,7 @@ func replace(b []byte, old, now string) []byte {
 func TestConflictElsewhere(t *testing.T) {
 	f := farm.NewLocal()
 	e := &Elsewhere{Farm: f, Revision: revision, Kernels: must.Get(Kernels())(t)}
-	p := remote(e, t.TempDir(), "a", small["lqr"], t)
+	p, other := remote(e, t.TempDir(), "a", small["lqr"], t), remote(e, t.TempDir(), "b", small["spread"], t)
 	u, _, err := p.unit(e)
 	must.Do(t, err)
 	must.Do(t, f.Submit(t.Context(), farm.Task{Unit: u}))
@@ -248,8 +248,12 @@ func TestConflictElsewhere(t *testing.T) {
 		must.Do(t, f.Done(t.Context(), l, farm.Result{Key: l.Key, Name: "a", Worker: worker, Files: []farm.File{{Name: "a", Hash: farm.HashOf([]byte(worker))}}}))
 	}
 	var differ *farm.Conflict
-	if o := Together(t.Context(), []Planned{p}, 1)[0]; !errors.As(o.Err, &differ) || !strings.Contains(o.Err.Error(), "good and bad") {
-		t.Errorf("%+v", o)
+	out := Together(t.Context(), []Planned{other, p}, 1)
+	if err := out[1].Err; !errors.As(err, &differ) || !strings.Contains(err.Error(), "good and bad") {
+		t.Errorf("%+v", out[1])
+	}
+	if out[0] != (Outcome{}) {
+		t.Errorf("the other run: %+v, want it for another day", out[0])
 	}
 }
 

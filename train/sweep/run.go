@@ -267,7 +267,7 @@ func (c *carrier) result(ctx context.Context, outcomes []train.Outcome) error {
 		}
 	}
 	switch {
-	case stopped:
+	case stopped && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case len(failed) > 0:
 		all, _ := c.sweep.Runs(Failed)
