@@ -59,7 +59,7 @@ func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, e
 	case x.Engine.Name != engines.Native:
 		return u, nil, Usage("engine %s: workers of a farm train with the engine %s alone; want --engine %s, or leave --listen out",
 			x.Engine.Name, engines.Native, engines.Native)
-	case p.Options.Until > 0:
+	case p.Options.Until > 0 && p.Options.Until < x.Train.Steps:
 		return u, nil, Usage("--until is not for workers of a farm, which train runs to their end: leave --listen out")
 	case p.Options.InitFrom != "":
 		return u, nil, Usage("--init-from is not for workers of a farm: leave --listen out")

@@ -160,8 +160,8 @@ func (f *Final) evaluate(ctx context.Context, r eval.Request, resamples int) err
 func (f *Final) Write(dir string) error {
 	out := report.Into(dir)
 	out.JSON("final.json", f)
-	rows := [][]string{{"name", "settings", "search_steps", "search", "after", "after_low", "after_high", "difference", "test", "test_low", "test_high",
-		"over_base", "over_base_low", "over_base_high", "decided"}}
+	rows := [][]string{{"name", "settings", "search_steps", "search", "after", "after_low", "after_high", "difference", "test",
+		"test_low", "test_high", "over_base", "over_base_low", "over_base_high", "decided"}}
 	for _, r := range f.Rows {
 		row := report.Cells(r.Name, r.settings(), r.Steps)
 		for _, x := range []eval.Number{r.Search, r.After.Mean, r.After.Low, r.After.High, r.Difference, r.Test.Mean, r.Test.Low, r.Test.High,
