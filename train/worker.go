@@ -52,7 +52,7 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 	if err != nil {
 		return r, l.Kept, err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }()
 	res, dir, err := w.train(ctx, l, scratch, steps)
 	switch {
 	case err == nil:

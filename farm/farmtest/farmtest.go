@@ -52,139 +52,157 @@ func Run(t *testing.T, open func(t *testing.T) (coordinator, worker farm.Farm), 
 			synctest.Wait()
 		}
 	}
-	run := func(name string, test func(t *testing.T)) {
+	for name, test := range map[string]func(*testing.T, opener, func(*testing.T)){
+		"units go out, results come back":              goOut,
+		"a unit that is handed back goes on elsewhere": handedBack,
+		"files":                       files,
+		"a second result is compared": second,
+		"a unit under which workers vanish is put aside": aside,
+		"waits end":               waits,
+		"what workers do is told": told,
+	} {
 		t.Run(name, func(t *testing.T) {
 			if bubble {
-				synctest.Test(t, test)
+				synctest.Test(t, func(t *testing.T) { test(t, open, expire) })
 			} else {
-				test(t)
+				test(t, open, expire)
 			}
 		})
 	}
-	run("units go out, results come back", func(t *testing.T) {
-		c, w := open(t)
-		for i := range 3 {
-			must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit(fmt.Sprint("u", i), uint64(i))}))
+}
+
+// opener returns a farm as its coordinator and as a worker have it.
+type opener func(t *testing.T) (coordinator, worker farm.Farm)
+
+func goOut(t *testing.T, open opener, _ func(*testing.T)) {
+	c, w := open(t)
+	for i := range 3 {
+		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit(fmt.Sprint("u", i), uint64(i))}))
+	}
+	for i := range 3 {
+		l := lease(t, w, "w", fmt.Sprint("u", i))
+		must.Do(t, w.Extend(l))
+		done(t, w, l, result("w", fmt.Sprint(i)))
+	}
+	for i := range 3 {
+		r := must.Get(c.Result(t.Context()))(t)
+		u := Unit("", uint64(i))
+		if r.Key != u.Key() || r.Worker != "w" || r.Files[0].Hash != farm.HashOf([]byte(fmt.Sprint(i))) {
+			t.Errorf("result %d is %+v", i, r)
 		}
-		for i := range 3 {
-			l := lease(t, w, "w", fmt.Sprint("u", i))
-			must.Do(t, w.Extend(l))
-			done(t, w, l, result("w", fmt.Sprint(i)))
-		}
-		for i := range 3 {
-			r := must.Get(c.Result(t.Context()))(t)
-			u := Unit("", uint64(i))
-			if r.Key != u.Key() || r.Worker != "w" || r.Files[0].Hash != farm.HashOf([]byte(fmt.Sprint(i))) {
-				t.Errorf("result %d is %+v", i, r)
-			}
-		}
-		must.Do(t, c.Close())
-		if _, err := w.Lease(t.Context(), "w"); !errors.Is(err, farm.ErrEnded) {
-			t.Errorf("a lease after the end: %v, want ErrEnded", err)
-		}
-	})
-	run("a unit that is handed back goes on elsewhere", func(t *testing.T) {
+	}
+	must.Do(t, c.Close())
+	if _, err := w.Lease(t.Context(), "w"); !errors.Is(err, farm.ErrEnded) {
+		t.Errorf("a lease after the end: %v, want ErrEnded", err)
+	}
+}
+
+func handedBack(t *testing.T, open opener, _ func(*testing.T)) {
+	c, w := open(t)
+	must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("u", 1)}))
+	kept := result("", "half").Files
+	for range 2 * farm.MaxVanished { // nobody vanished
+		must.Do(t, w.Return(t.Context(), lease(t, w, "w", "u"), kept))
+	}
+	l := lease(t, w, "v", "u")
+	if len(l.Kept) != 1 || l.Kept[0] != kept[0] {
+		t.Errorf("kept: %v, want %v", l.Kept, kept)
+	}
+	done(t, w, l, result("v", "x"))
+	if r := must.Get(c.Result(t.Context()))(t); r.Worker != "v" || r.Aside {
+		t.Errorf("%+v", r)
+	}
+}
+
+func files(t *testing.T, open opener, _ func(*testing.T)) {
+	c, w := open(t)
+	u := Unit("u", 1)
+	text := bytes.Repeat([]byte("0123456789abcdef"), 40_000)
+	file := farm.File{Name: "f", Hash: farm.HashOf(text), Size: int64(len(text))}
+	for range 2 { // twice is harmless
+		must.Do(t, w.Put(t.Context(), u.Key(), file, bytes.NewReader(text)))
+	}
+	r := must.Get(c.Get(t.Context(), u.Key(), file))(t)
+	if got := must.Get(io.ReadAll(r))(t); !bytes.Equal(got, text) {
+		t.Errorf("%d bytes came back, want %d", len(got), len(text))
+	}
+	must.Do(t, r.Close())
+	must.Do(t, c.Drop(t.Context(), u.Key(), []farm.File{file}))
+	if _, err := c.Get(t.Context(), u.Key(), file); err == nil {
+		t.Error("a dropped file is still there")
+	}
+}
+
+func second(t *testing.T, open opener, expire func(*testing.T)) {
+	for text, conflict := range map[string]bool{"x": false, "y": true} {
 		c, w := open(t)
 		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("u", 1)}))
-		kept := result("", "half").Files
-		for range 2 * farm.MaxVanished { // nobody vanished
-			must.Do(t, w.Return(t.Context(), lease(t, w, "w", "u"), kept))
-		}
-		l := lease(t, w, "v", "u")
-		if len(l.Kept) != 1 || l.Kept[0] != kept[0] {
-			t.Errorf("kept: %v, want %v", l.Kept, kept)
-		}
-		done(t, w, l, result("v", "x"))
-		if r := must.Get(c.Result(t.Context()))(t); r.Worker != "v" || r.Aside {
-			t.Errorf("%+v", r)
-		}
-	})
-	run("files", func(t *testing.T) {
-		c, w := open(t)
-		u := Unit("u", 1)
-		text := bytes.Repeat([]byte("0123456789abcdef"), 40_000)
-		file := farm.File{Name: "f", Hash: farm.HashOf(text), Size: int64(len(text))}
-		for range 2 { // twice is harmless
-			must.Do(t, w.Put(t.Context(), u.Key(), file, bytes.NewReader(text)))
-		}
-		r := must.Get(c.Get(t.Context(), u.Key(), file))(t)
-		if got := must.Get(io.ReadAll(r))(t); !bytes.Equal(got, text) {
-			t.Errorf("%d bytes came back, want %d", len(got), len(text))
-		}
-		must.Do(t, r.Close())
-		must.Do(t, c.Drop(t.Context(), u.Key(), []farm.File{file}))
-		if _, err := c.Get(t.Context(), u.Key(), file); err == nil {
-			t.Error("a dropped file is still there")
-		}
-	})
-	run("a second result is compared", func(t *testing.T) {
-		for text, conflict := range map[string]bool{"x": false, "y": true} {
-			c, w := open(t)
-			must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("u", 1)}))
-			first := lease(t, w, "one", "u")
-			expire(t)
-			second := lease(t, w, "two", "u")
-			done(t, w, second, result("two", "x"))
-			done(t, w, first, result("one", text)) // it was only slow
-			if !conflict {
-				if r := must.Get(c.Result(t.Context()))(t); r.Worker != "two" {
-					t.Errorf("%+v", r)
-				}
-				continue
+		first := lease(t, w, "one", "u")
+		expire(t)
+		second := lease(t, w, "two", "u")
+		done(t, w, second, result("two", "x"))
+		done(t, w, first, result("one", text)) // it was only slow
+		if !conflict {
+			if r := must.Get(c.Result(t.Context()))(t); r.Worker != "two" {
+				t.Errorf("%+v", r)
 			}
-			var err error
-			for err == nil {
-				_, err = c.Result(t.Context())
-			}
-			var differ *farm.Conflict
-			if !errors.As(err, &differ) || !strings.Contains(err.Error(), "two and one") {
-				t.Errorf("error %v, want a conflict that names both workers", err)
-			}
+			continue
 		}
-	})
-	run("a unit under which workers vanish is put aside", func(t *testing.T) {
-		c, w := open(t)
-		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("bad", 1)}))
-		for i := range farm.MaxVanished {
-			lease(t, w, fmt.Sprint("w", i), "bad")
-			expire(t)
+		var err error
+		for err == nil {
+			_, err = c.Result(t.Context())
 		}
-		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("good", 2)}))
-		done(t, w, lease(t, w, "w", "good"), result("w", "x"))
-		ctx, cancel := context.WithCancel(t.Context())
-		var idle sync.WaitGroup
-		idle.Go(func() { _, _ = w.Lease(ctx, "idle") }) // who looks for work finds out
-		defer idle.Wait()
-		defer cancel()
-		got := map[string]farm.Result{}
-		for range 2 {
-			r := must.Get(c.Result(t.Context()))(t)
-			got[r.Name] = r
+		var differ *farm.Conflict
+		if !errors.As(err, &differ) || !strings.Contains(err.Error(), "two and one") {
+			t.Errorf("error %v, want a conflict that names both workers", err)
 		}
-		if r := got["bad"]; !r.Aside || !strings.Contains(r.Error, "w0, w1, w2") {
-			t.Errorf("the bad unit: %+v", r)
-		}
-		if r := got["good"]; r.Error != "" {
-			t.Errorf("the good unit: %+v", r)
-		}
-	})
-	run("waits end", func(t *testing.T) {
-		c, w := open(t)
-		stop := errors.New("stop")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(stop)
-		_, result := c.Result(ctx)
-		_, leased := w.Lease(ctx, "w")
-		if !errors.Is(result, stop) || !errors.Is(leased, stop) {
-			t.Errorf("Result: %v, Lease: %v, want the cause", result, leased)
-		}
-	})
-	run("what workers do is told", func(t *testing.T) {
-		c, w := open(t)
-		must.Do(t, w.Tell(t.Context(), farm.Standing{Worker: "w", Slots: 2, Done: 1}))
-		must.Do(t, w.Tell(t.Context(), farm.Standing{Worker: "w", Slots: 2, Done: 5}))
-		if told := must.Get(c.Told(t.Context()))(t); len(told) != 1 || told[0].Done != 5 {
-			t.Errorf("told %+v", told)
-		}
-	})
+	}
+}
+
+func aside(t *testing.T, open opener, expire func(*testing.T)) {
+	c, w := open(t)
+	must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("bad", 1)}))
+	for i := range farm.MaxVanished {
+		lease(t, w, fmt.Sprint("w", i), "bad")
+		expire(t)
+	}
+	must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("good", 2)}))
+	done(t, w, lease(t, w, "w", "good"), result("w", "x"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var idle sync.WaitGroup
+	idle.Go(func() { _, _ = w.Lease(ctx, "idle") }) // who looks for work finds out
+	defer idle.Wait()
+	defer cancel()
+	got := map[string]farm.Result{}
+	for range 2 {
+		r := must.Get(c.Result(t.Context()))(t)
+		got[r.Name] = r
+	}
+	if r := got["bad"]; !r.Aside || !strings.Contains(r.Error, "w0, w1, w2") {
+		t.Errorf("the bad unit: %+v", r)
+	}
+	if r := got["good"]; r.Error != "" {
+		t.Errorf("the good unit: %+v", r)
+	}
+}
+
+func waits(t *testing.T, open opener, _ func(*testing.T)) {
+	c, w := open(t)
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stop)
+	_, result := c.Result(ctx)
+	_, leased := w.Lease(ctx, "w")
+	if !errors.Is(result, stop) || !errors.Is(leased, stop) {
+		t.Errorf("Result: %v, Lease: %v, want the cause", result, leased)
+	}
+}
+
+func told(t *testing.T, open opener, _ func(*testing.T)) {
+	c, w := open(t)
+	must.Do(t, w.Tell(t.Context(), farm.Standing{Worker: "w", Slots: 2, Done: 1}))
+	must.Do(t, w.Tell(t.Context(), farm.Standing{Worker: "w", Slots: 2, Done: 5}))
+	if told := must.Get(c.Told(t.Context()))(t); len(told) != 1 || told[0].Done != 5 {
+		t.Errorf("told %+v", told)
+	}
 }

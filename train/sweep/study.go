@@ -207,7 +207,7 @@ func (p *Plan) rungs(steps int64) []rung {
 	if s.Halving == "" {
 		return out
 	}
-	least, _ := strconv.ParseInt(s.Halving, 10, 64) //nolint:errcheck // check has read it; of seeds it is 0
+	least, _ := strconv.ParseInt(s.Halving, 10, 64) // check has read it; of seeds it is 0
 	for f := int64(s.Factor); ; f *= int64(s.Factor) {
 		r := rung{0, steps / f, len(p.Seeds)}
 		if s.Halving == Seeds {

@@ -33,7 +33,7 @@ type server struct {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body) //nolint:errcheck // what is missing is found below
+	body, _ := io.ReadAll(r.Body) // what is missing is found below
 	fail := func(code string) {
 		w.WriteHeader(http.StatusBadRequest)
 		_ = json.NewEncoder(w).Encode(map[string]string{"error_code": code, "message": "no"})
