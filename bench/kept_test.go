@@ -31,19 +31,30 @@ func TestKept(t *testing.T) {
 	claims := slices.Concat(claimForms(t, rows), claimDense(t, rows), claimSpread(t, rows),
 		claimBeside(readKept[Result](t, from, "beside.jsonl")))
 	table, data := peersTable(rows), growthTable(recorded, rows)
-	if *measured == "" {
-		sameClaims(t, kept, claims)
-		sameFile(t, filepath.Join(kept, "peers.md"), table)
-		sameFile(t, filepath.Join(kept, "growth.csv"), data)
-		return
+	if dir := keeps(t, kept, claims, map[string]string{"peers.md": table, "growth.csv": data}); dir != "" {
+		must.Get(growthFigure(recorded, rows).Save(dir, "growth"))(t)
 	}
-	dir := proofFolder(t)
+}
+
+// keeps compares claims and files made of kept measurements with those in their folder. Of new measurements it writes them,
+// and returns the proof's folder.
+func keeps(t *testing.T, folder string, claims []proof.Row, files map[string]string) (dir string) {
+	t.Helper()
+	if *measured == "" {
+		sameClaims(t, folder, claims)
+		for name, text := range files {
+			sameFile(t, filepath.Join(folder, name), text)
+		}
+		return ""
+	}
+	dir = proofFolder(t)
 	for _, c := range claims {
 		proof.Claim(t, c)
 	}
-	writeFile(t, filepath.Join(dir, "peers.md"), table)
-	writeFile(t, filepath.Join(dir, "growth.csv"), data)
-	must.Get(growthFigure(recorded, rows).Save(dir, "growth"))(t)
+	for name, text := range files {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	return dir
 }
 
 // proofFolder is where the proof keeps its files.

@@ -63,21 +63,10 @@ func TestKeptScale(t *testing.T) {
 	data := append(scaleRows(rows), returns...)
 	table, claims, growth := scaleTable(rows, returns, fits), scaleClaims(fits), scaleCSV(data)
 	text := must.Get(json.MarshalIndent(fits, "", "  "))(t)
-	if *measured == "" {
-		sameClaims(t, keptScale, claims)
-		sameFile(t, filepath.Join(keptScale, "table.md"), table)
-		sameFile(t, filepath.Join(keptScale, "growth.csv"), growth)
-		sameFile(t, filepath.Join(keptScale, "exponents.json"), string(text)+"\n")
-		return
+	files := map[string]string{"table.md": table, "growth.csv": growth, "exponents.json": string(text) + "\n"}
+	if dir := keeps(t, keptScale, claims, files); dir != "" {
+		must.Get(scaleFigure(data).Save(dir, "scale"))(t)
 	}
-	dir := proofFolder(t)
-	for _, c := range claims {
-		proof.Claim(t, c)
-	}
-	writeFile(t, filepath.Join(dir, "table.md"), table)
-	writeFile(t, filepath.Join(dir, "growth.csv"), growth)
-	writeFile(t, filepath.Join(dir, "exponents.json"), string(text)+"\n")
-	must.Get(scaleFigure(data).Save(dir, "scale"))(t)
 }
 
 // formNames are the forms in their order, as figure and table call them.

@@ -2,10 +2,7 @@ package bench
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,20 +51,8 @@ var xlaWanted = []struct {
 // TestKeptXLA is TestKept for the comparisons with programs that XLA compiles.
 func TestKeptXLA(t *testing.T) {
 	from := cmp.Or(*measured, keptXLA)
-	if _, err := os.Stat(from); *measured == "" && errors.Is(err, fs.ErrNotExist) {
-		t.Skip("nothing is kept yet: make verify NAME=xla measures")
-	}
 	claims, table := xlaClaims(t, readKept[xlaRow](t, from, "xla.jsonl"))
-	if *measured == "" {
-		sameClaims(t, keptXLA, claims)
-		sameFile(t, filepath.Join(keptXLA, "xla.md"), table)
-		return
-	}
-	dir := proofFolder(t)
-	for _, c := range claims {
-		proof.Claim(t, c)
-	}
-	writeFile(t, filepath.Join(dir, "xla.md"), table)
+	keeps(t, keptXLA, claims, map[string]string{"xla.md": table})
 }
 
 // xlaClaims are the claims of the comparisons, and their table.
