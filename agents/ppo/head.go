@@ -25,7 +25,7 @@ type head interface {
 	// samples writes ln π and the entropies of the stored actions of a list of samples; out has their outputs, one sample
 	// after another.
 	samples(g int, out []float64, b *buffer, list []int32, logp, entropy []float64)
-	// gradients writes Σ ∂L/∂out of the last samples to dst, for L = −slope·ln π − bonus·H with a slope for each.
+	// gradients writes ∂L/∂out of the last samples to dst, one after another, for L = −slope·ln π − bonus·H with a slope for each.
 	gradients(g int, dst, slope []float64, bonus float64)
 }
 
@@ -75,8 +75,8 @@ func (c *choices) act(_ int, out []float32, seen *envs.KindObservation, agent in
 	return logp, nil
 }
 
-// samples goes over the minibatch once for each function of π: the results for one sample wait for each other, those of
-// many do not.
+// samples computes one function for the whole minibatch, then the next: a processor computes several samples at once then, while
+// the functions of one sample wait for each other.
 func (c *choices) samples(_ int, out []float64, b *buffer, list []int32, logp, entropy []float64) {
 	n := len(list) * c.Total
 	c.p, c.ln = reuse.Slice(c.p, n), reuse.Slice(c.ln, n)
