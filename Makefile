@@ -36,11 +36,11 @@ train: build ## the main job: train, then evaluate with table and plots
 eval: build ## evaluate RUN again
 	bin/stoker eval $(RUN)
 
-test: build ## every test that needs only Go (STOKER_DATA=folder adds those on real data); make lint vets
+test: build ## every test that needs only Go; STOKER_DATA=folder adds those on real data, TAGS=farm those over NATS
 	$(PLAIN) GOGC=400 $(GO) test -vet=off ./...
 	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags gorgonia -run '^TestOpen' ./nets/engines
-	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags farm ./farm/jetstream
-	$(PLAIN) GOGC=400 $(GO) test -vet=off -tags farm -run '^TestSweepByWorkers$$' ./cli
+	$(if $(filter farm,$(TAGS)),$(PLAIN) GOGC=400 $(GO) test -vet=off -tags farm ./farm/jetstream)
+	$(if $(filter farm,$(TAGS)),$(PLAIN) GOGC=400 $(GO) test -vet=off -tags farm -run 'Workers$$' ./cli)
 
 cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 	GOWORK=off $(GO) run ./nets/libtorch/setup
