@@ -126,6 +126,7 @@ func All() []Benchmark {
 	return []Benchmark{
 		{"op", "one small operation of libtorch from Go (needs the torch engine)", runOp},
 		{"product", "the matrix product of 64 × 64 × 64, and its fraction of the core's peak", runProduct},
+		{"step", "a training step of a network 24-H-H-4 by width H and batch, and its fraction of the peak", runStep},
 		{"forward", "acting: a 64-128-128-8 policy on a batch of one", runForward},
 		{"attmf", "one attention mean-field MADDPG update: critic, actor, targets", runUpdate},
 		{"graph", "a policy over a graph by number of edges: inference (scores and value) and a training step", runGraph},

@@ -59,7 +59,7 @@ func TestBenchmarks(t *testing.T) {
 	o := Options{Agents: []int{2}, Batch: []int{4, 8}, Instances: []int{3, 20}, EnvID: "stoker/CartPole-v1",
 		Edges: []int{1000, 3000}, Episodes: 16, Time: 10 * time.Millisecond}
 	must.Do(t, o.Validate())
-	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "graph": 2, "env": 1,
+	want := map[string]int{"product": len(kernelNames()), "forward": 1, "step": 6, "spread": 1, "attmf": 2, "graph": 2, "env": 1,
 		"sim": 2, "scale": 1, "plan": 7, "decide": 24}
 	for _, b := range All() {
 		n, o := 0, o

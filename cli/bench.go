@@ -43,7 +43,7 @@ func benchCommand() *command {
 			option(&o.Instances, "instances", "numbers of instances (sim)"),
 			option(&o.EnvID, "env", "one environment (env)"),
 			option(&o.Edges, "edges", "numbers of edges (graph)"),
-			option(whole(&o.Hidden, 1), "hidden", "width of the network (graph; default 64)"),
+			option(whole(&o.Hidden, 1), "hidden", "width of the network (graph; default 64), or of its layers (step; 64, 128 and 256)"),
 			option(whole(&o.Episodes, 1), "episodes",
 				"episodes of training (spread; default 2500), or problems of each application (plan; 250)"),
 			option(&o.Engine, "engine", "native (default), torch or gorgonia", engines.Native, engines.Torch),
