@@ -5,12 +5,14 @@ package torch
 import (
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 
 	lib "github.com/sugarme/gotch/libtch"
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
 
 // Operations that are not reproducible are refused with their name, and allowed again afterwards.
@@ -105,6 +107,45 @@ func TestThreadsHoldEverywhere(t *testing.T) {
 		locked <- func() int { enter(false); return threadsHere() }
 		if got := <-seen; got != n {
 			t.Errorf("another thread computes on %d threads, want %d", got, n)
+		}
+	}
+}
+
+// A backward pass adds gradients in one order, whichever system threads the passes before it ran on.
+func TestGradientsOnManyThreads(t *testing.T) {
+	e := newEngine(t, nets.Float32)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, name := range []string{"kinds, all off", "wide 80"} {
+		run := func(elsewhere func(call int, f func())) []float64 {
+			x := newGraphSubject(t, e, name, 1)
+			x.Forward()
+			x.Backward() // passes that follow build graphs as they go
+			elsewhere(0, func() { x.Net.Forward(x.Work, x.Batch, x.Drop) })
+			for h, in := range x.In {
+				elsewhere(h+1, func() { x.Net.Head(x.Work, h, in.Given, in.Extra) })
+			}
+			return x.Backward()
+		}
+		here := run(func(_ int, f func()) { f() })
+		for mask := range 16 {
+			there := run(func(call int, f func()) {
+				if mask>>call&1 == 0 {
+					f()
+					return
+				}
+				done := make(chan bool)
+				go func() {
+					runtime.LockOSThread() // it ends with this goroutine: the next one counts operations from 0
+					f()
+					close(done)
+				}()
+				<-done
+			})
+			ok(t, e)
+			if !slices.Equal(here, there) {
+				t.Errorf("%s, %04b: gradients depend on the threads of the passes before", name, mask)
+			}
 		}
 	}
 }

@@ -64,7 +64,7 @@ type backend struct {
 	passes  int64       // runs of recorded updates so far
 
 	own   *scope                 // tensors that live until Close
-	tmp   *scope                 // tensors that live until the end of the operation
+	idle  scopes                 // of tensors that live until the end of the operation
 	works []interface{ close() } // of all nets
 
 	scalars []lib.Cscalar // freed by Close
@@ -106,7 +106,7 @@ func New(o Options) (nets.Engine, error) {
 	if err = callFirst(); err != nil {
 		return nil, fmt.Errorf("nets/torch: the first calls of MKL's vector functions: %w", err)
 	}
-	b.own, b.tmp = newScope(), newScope()
+	b.own = newScope()
 	b.debug = o.Debug || os.Getenv("STOKER_DEBUG") == "1"
 	b.notice = o.Notice
 	if b.device != onCPU {
@@ -151,7 +151,7 @@ func (b *backend) close() {
 	for _, v := range b.scalars {
 		lib.AtsFree(v)
 	}
-	b.tmp.close()
+	b.idle.close()
 	b.own.close()
 }
 
@@ -178,6 +178,9 @@ func (b *backend) within(op string, s *scope, graph bool, f func()) {
 		return
 	}
 	f()
+	if graph {
+		C.sto_leave()
+	}
 	b.settle(op, s)
 }
 
@@ -189,8 +192,9 @@ func (b *backend) settle(op string, s *scope) {
 	}
 }
 
-// briefly runs an operation and frees its intermediate results.
+// briefly runs an operation and frees its intermediate results. Several goroutines may read results at a time.
 func (b *backend) briefly(op string, f func(s *scope)) {
-	b.within(op, b.tmp, false, func() { f(b.tmp) })
-	b.tmp.clear()
+	s := b.idle.take()
+	b.within(op, s, false, func() { f(s) })
+	b.idle.put(s)
 }

@@ -86,7 +86,7 @@ func asError(message *C.char) error {
 }
 
 // onStream runs f on the engine's stream.
-func (b *backend) onStream(f func()) { b.within("Run", b.tmp, false, f) }
+func (b *backend) onStream(f func()) { b.briefly("Run", func(*scope) { f() }) }
 
 // bump increments libtorch's version of a tensor that changed outside its view.
 func (t *tensor) bump() {

@@ -57,7 +57,8 @@ func (c *lossCall) means(s *scope, x handle) handle { return s.means(x, c.Agents
 
 // differentiate computes each agent's value by f from arg 0, and writes the values and the gradient of their sum.
 func (c *lossCall) differentiate(f func(s *scope, x handle) handle) {
-	s := c.b.tmp
+	s := c.b.idle.take()
+	defer c.b.idle.put(s)
 	c.b.within("Loss", s, true, func() {
 		x := s.leaf(c.Args[0].h)
 		values := f(s, x)
@@ -78,7 +79,6 @@ func (c *lossCall) differentiate(f func(s *scope, x handle) handle) {
 			c.b.Fail("Loss", "%s: %w", c.Law.LossName(), s.err)
 		}
 	})
-	s.clear()
 }
 
 // huber is ½d² where |d| ≤ delta and delta(|d| − ½delta) elsewhere.

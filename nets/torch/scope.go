@@ -9,6 +9,7 @@ import "C"
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -69,6 +70,40 @@ func (s *scope) close() {
 	s.clear()
 	C.free(unsafe.Pointer(s.c))
 	s.c = nil
+}
+
+// scopes are those that no operation uses.
+type scopes struct {
+	mu   sync.Mutex
+	list []*scope
+}
+
+// take returns an empty scope, which is its taker's until put.
+func (l *scopes) take() *scope {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.list) - 1
+	if n < 0 {
+		return newScope()
+	}
+	s := l.list[n]
+	l.list = l.list[:n]
+	return s
+}
+
+// put frees the tensors of a scope that was taken.
+func (l *scopes) put(s *scope) {
+	s.clear()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, s)
+}
+
+func (l *scopes) close() {
+	for _, s := range l.list {
+		s.close()
+	}
+	l.list = nil
 }
 
 // out is the cell to which the next operation writes its result.

@@ -7,6 +7,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/SequenceNumber.h>
 #include <ATen/Version.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/full.h>
@@ -18,6 +19,7 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/grad_mode.h>
 
+#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
@@ -33,6 +35,9 @@ namespace {
 bool direct(const at::Tensor &t, int type) {
   return t.device().is_cpu() && t.scalar_type() == type_of(type) && t.is_contiguous();
 }
+
+// latest is the greatest number of an operation of a gradient graph so far, on any system thread.
+std::atomic<uint64_t> latest{0};
 
 using Function = at::Tensor(const at::Tensor &);
 
@@ -148,6 +153,16 @@ void sto_enter(int graph, int threads) {
   // change it on threads that have computed before.
   if (threads > 0 && at::get_num_threads() != threads)
     at::set_num_threads(threads);
+  // A backward pass takes operations by their numbers, which each system thread counts by itself.
+  if (graph)
+    while (at::sequence_number::peek() < latest.load())
+      at::sequence_number::get_and_increment();
+}
+
+void sto_leave(void) {
+  const uint64_t mine = at::sequence_number::peek();
+  for (uint64_t l = latest.load(); l < mine && !latest.compare_exchange_weak(l, mine);) {
+  }
 }
 
 int sto_threads(void) { return at::get_num_threads(); }

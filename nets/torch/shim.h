@@ -42,6 +42,9 @@ char *sto_copy(void *dst, void *src);
 // sto_enter sets for this system thread whether operations build a gradient graph,
 // and how many threads an operation may use, 0 for libtorch's own number.
 void sto_enter(int graph, int threads);
+// sto_leave ends operations that built a gradient graph: those that follow, on any system thread, have greater numbers, so
+// that a backward pass adds gradients in the same order wherever they ran.
+void sto_leave(void);
 // sto_threads is how many threads libtorch uses when called from this system thread.
 int sto_threads(void);
 // sto_deterministic makes operations that have no deterministic form fail, in
