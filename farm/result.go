@@ -26,6 +26,8 @@ type Result struct {
 	Worker  string          `json:"worker"`
 	// Error says why the unit failed, and is empty where it did not.
 	Error string `json:"error,omitempty"`
+	// AtStep says that a step of training failed, where it fails whoever trains, and Error is that of the step.
+	AtStep bool `json:"at_step,omitempty"`
 	// Aside says that the unit was put aside, since workers vanished under it.
 	Aside bool `json:"aside,omitempty"`
 	// Inexact says that the worker's revision or kernels are not the study's.

@@ -26,6 +26,9 @@ type Elsewhere struct {
 	Revision, Kernels string
 
 	hashed map[string]farm.File // by path: all runs of a study have the same traces
+	// early are results for which no run waited: a worker outlived the coordinator that sent it the unit. A farm gives each
+	// result once.
+	early map[farm.Key]farm.Result
 }
 
 // read describes a file of the configuration.
@@ -52,6 +55,14 @@ func Kernels() (string, error) {
 	return e.Info().Kernels, e.Close()
 }
 
+// keep keeps a result until a run waits for it.
+func (e *Elsewhere) keep(r farm.Result) {
+	if e.early == nil {
+		e.early = map[farm.Key]farm.Result{}
+	}
+	e.early[r.Key] = r
+}
+
 // unit is the run as a value, with the files that its configuration names, by their paths here.
 func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, err error) {
 	x := p.Experiment
@@ -59,8 +70,6 @@ func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, e
 	case x.Engine.Name != engines.Native:
 		return u, nil, Usage("engine %s: workers of a farm train with the engine %s alone; want --engine %s, or leave --listen out",
 			x.Engine.Name, engines.Native, engines.Native)
-	case p.Options.Until > 0 && p.Options.Until < x.Train.Steps:
-		return u, nil, Usage("--until is not for workers of a farm, which train runs to their end: leave --listen out")
 	case p.Options.InitFrom != "":
 		return u, nil, Usage("--init-from is not for workers of a farm: leave --listen out")
 	}
@@ -69,6 +78,9 @@ func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, e
 	}
 	u = farm.Unit{Name: p.Options.Name, Kind: farm.Train, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels,
 		Inputs: map[string]farm.Hash{}}
+	if n := p.Options.Until; n < x.Train.Steps { // the same unit where it is the end
+		u.Until = n
+	}
 	if u.Config, err = shapeOf(x); err != nil {
 		return u, nil, err
 	}
@@ -110,19 +122,26 @@ type farmed struct {
 	runs  []Planned
 	out   []Outcome
 	units map[farm.Key][]int // the runs of a unit: equal ones are carried out once
+	ready []farm.Result      // of units that had results before they were queued
 }
 
 // elsewhere has workers carry the runs out, and puts what they leave where the runs would have left it. Of checkpoints,
 // those that latest and best point at come back.
 func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
-	d := &farmed{e.Farm, slices.Clone(runs), make([]Outcome, len(runs)), map[farm.Key][]int{}}
+	d := &farmed{farm: e.Farm, runs: slices.Clone(runs), out: make([]Outcome, len(runs)), units: map[farm.Key][]int{}}
 	looking, stop := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
-	defer helpers.Wait()
-	defer stop()
+	var late *farm.Result
+	defer func() {
+		stop()
+		helpers.Wait()
+		if late != nil {
+			e.keep(*late)
+		}
+	}()
 	told, got, failed := make(chan []farm.Standing), make(chan farm.Result), make(chan error, 1)
 	helpers.Go(func() { d.look(looking, told) })
-	helpers.Go(func() { d.results(looking, got, failed) })
+	helpers.Go(func() { late = d.results(looking, got, failed) })
 	next, left := 0, len(runs)
 	for left > 0 {
 		for ; next < len(runs) && len(d.units) < window; next++ {
@@ -131,6 +150,11 @@ func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
 				left--
 			}
 		}
+		if len(d.ready) > 0 {
+			left -= d.take(ctx, e, d.ready[0])
+			d.ready = d.ready[1:]
+			continue
+		}
 		if left == 0 {
 			break
 		}
@@ -138,7 +162,7 @@ func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
 		case s := <-told:
 			d.show(s)
 		case r := <-got:
-			left -= d.take(ctx, r)
+			left -= d.take(ctx, e, r)
 		case err := <-failed:
 			d.stop(ctx, err)
 			return d.out
@@ -147,19 +171,19 @@ func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
 	return d.out
 }
 
-// results passes on what workers have done.
-func (d *farmed) results(ctx context.Context, got chan<- farm.Result, failed chan<- error) {
+// results passes on what workers have done, and returns the result that came too late for that.
+func (d *farmed) results(ctx context.Context, got chan<- farm.Result, failed chan<- error) (late *farm.Result) {
 	for {
 		r, err := d.farm.Result(ctx)
 		if err != nil {
 			failed <- err
-			return
+			return nil
 		}
 		select {
 		case got <- r:
 		case <-ctx.Done():
 			failed <- context.Cause(ctx)
-			return
+			return &r
 		}
 	}
 }
@@ -216,6 +240,11 @@ func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
 	if len(d.units[k]) > 1 {
 		return nil
 	}
+	if r, ok := e.early[k]; ok {
+		delete(e.early, k)
+		d.ready = append(d.ready, r)
+		return nil
+	}
 	t := farm.Task{Unit: u}
 	if p.Resume {
 		equal, beside, err := left(filepath.Join(p.Options.RunsDir, p.Options.Name))
@@ -238,14 +267,21 @@ func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
 }
 
 // take puts a unit's result into the runs' folders, and returns how many runs that ends.
-func (d *farmed) take(ctx context.Context, r farm.Result) int {
+func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) int {
 	list := d.units[r.Key]
+	if len(list) == 0 {
+		e.keep(r)
+		return 0
+	}
 	for _, i := range list {
 		d.begin(i)
 		o := Outcome{Begun: true}
-		if r.Error != "" {
+		switch {
+		case r.AtStep: // it is the same, whichever worker it was
+			o.Err = stepError{errors.New(r.Error)}
+		case r.Error != "":
 			o.Err = fmt.Errorf("worker %s: %s", r.Worker, r.Error)
-		} else {
+		default:
 			o.Result, o.Err = d.place(ctx, r, d.runs[i])
 		}
 		d.end(i, o)

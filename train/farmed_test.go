@@ -191,7 +191,7 @@ func TestWorkerRefuses(t *testing.T) {
 	big := []byte("more than ten bytes")
 	must.Do(t, f.Put(t.Context(), farm.InputsKey, farm.File{Hash: farm.HashOf(big)}, strings.NewReader(string(big))))
 	for want, change := range map[string]func(u *farm.Unit){
-		"kind evaluate":             func(u *farm.Unit) { u.Kind = "evaluate" },
+		"kind is evaluate":          func(u *farm.Unit) { u.Kind = "evaluate" },
 		"unknown key":               func(u *farm.Unit) { u.Config = []byte(`{"shell": "x"}`) },
 		"a path of this machine":    func(u *farm.Unit) { u.Config = replace(u.Config, `"name":"lqr"`, `"name":"/etc/passwd"`) },
 		"x.y is":                    func(u *farm.Unit) { u.Config = []byte(`{"x": {"y": ["../../a"]}}`) },
@@ -295,5 +295,25 @@ func TestNamesElsewhere(t *testing.T) {
 	}
 	if got := must.Get(os.ReadDir(runs))(t); len(got) != 1 {
 		t.Errorf("%d folders are left, want 1", len(got))
+	}
+}
+
+// A result that comes before its run is queued, from a worker that outlived its coordinator, is the run's.
+func TestEarlyResult(t *testing.T) {
+	f := farm.NewLocal()
+	e := &Elsewhere{Farm: f, Revision: revision, Kernels: must.Get(Kernels())(t)}
+	runs := t.TempDir()
+	one, two := remote(e, runs, "a", small["lqr"], t), remote(e, runs, "b", small["spread"], t)
+	one.Options.Until = 6
+	u, _, err := two.unit(e)
+	must.Do(t, err)
+	must.Do(t, f.Submit(t.Context(), farm.Task{Unit: u})) // another coordinator's
+	away(t, f, 1, nil)
+	for _, p := range []Planned{one, two} {
+		must.Do(t, Together(t.Context(), []Planned{p}, 1)[0].Err)
+	}
+	same(t, "early", outcome(t, fast{}, filepath.Join(runs, "b")), finished(t, two.Experiment))
+	if s := must.Get(ReadStanding(filepath.Join(runs, "a")))(t); !s.Paused() || s.Steps != 6 {
+		t.Errorf("%+v, want a run that paused at step 6", s)
 	}
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,7 +74,7 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 				return r, l.Kept, err
 			}
 		}
-		r.Error, err = err.Error(), nil
+		r.Error, r.AtStep = err.Error(), errors.Is(err, ErrStep)
 		return r, nil, nil
 	}
 	if err == nil {
@@ -89,12 +90,12 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps *atomic.Int64) (res *Result, dir string, err error) {
 	u := &l.Unit
 	o := w.Options.filled()
-	o.RunsDir, o.Name, o.Count, o.Inexact = scratch, u.Name, steps, w.Inexact
+	o.RunsDir, o.Name, o.Count, o.Inexact, o.Until = scratch, u.Name, steps, w.Inexact, u.Until
 	if o.Name == "" {
 		o.Name = "unit"
 	}
-	if u.Kind != farm.Train || u.Until != 0 {
-		return nil, "", fmt.Errorf("unit %s: kind %s, until %d: this worker trains runs to their end", u.Name, u.Kind, u.Until)
+	if u.Kind != farm.Train {
+		return nil, "", fmt.Errorf("unit %s: kind is %s, want %s", u.Name, u.Kind, farm.Train)
 	}
 	if err := harmless(u.Config); err != nil {
 		return nil, "", fmt.Errorf("unit %s: %w", u.Name, err)
@@ -103,8 +104,8 @@ func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps
 	if err != nil {
 		return nil, "", err
 	}
-	if x.Train.Steps > int64(w.MaxSteps) {
-		return nil, "", fmt.Errorf("unit %s: train.steps is %d, this worker does at most %d: see --max-steps", u.Name, x.Train.Steps, w.MaxSteps)
+	if n := cmp.Or(u.Until, x.Train.Steps); n > int64(w.MaxSteps) {
+		return nil, "", fmt.Errorf("unit %s: it has %d steps, this worker does at most %d: see --max-steps", u.Name, n, w.MaxSteps)
 	}
 	x.Seed, x.Engine.Device = u.Seed, "cpu"
 	if x, err = w.locate(ctx, x, u, scratch); err != nil {
