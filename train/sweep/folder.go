@@ -134,6 +134,7 @@ func (s *Sweep) refresh(r *Run) error {
 		return err
 	case standing.Finished():
 		r.Status, r.Error = Finished, ""
+	case standing.Paused() && r.Status == Failed && r.fails(): // a worker's run that failed stays where it was at the rung before
 	case standing.Paused() && s.Plan.Study != nil:
 		r.Status, r.Error = Paused, ""
 	case r.Status != Failed && r.Status != Running:

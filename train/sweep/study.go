@@ -407,6 +407,12 @@ func (s *Sweep) failure(t target) Score {
 	return Score{t.rung, t.until, make([]*float64, len(s.Plan.Study.Metrics))}
 }
 
+// fails reports whether a step of the run's training failed on the way to its last rung.
+func (r *Run) fails() bool {
+	n := len(r.Scores)
+	return n > 0 && !slices.ContainsFunc(r.Scores[n-1].Values, func(v *float64) bool { return v != nil })
+}
+
 // finite is nil where x is no number.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
