@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,11 +34,19 @@ func (o *told) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// A sweep that workers train leaves the files of one that is trained at home.
+// A sweep that workers train leaves the files of one that is trained at home, and so does a study with its final.
 func TestSweepByWorkers(t *testing.T) {
+	byWorkers(t, []string{"--seeds", "1-2"}, "leaderboard.csv", "actor_rate-1e-3-s2/metrics.jsonl", "actor_rate-1e-3-s2/config.yaml",
+		"actor_rate-1e-4-s1/checkpoints/latest")
+	byWorkers(t, []string{"--halving", "10", "--factor", "2", "--final", "1x2"}, "leaderboard.json", "actor_rate-1e-3-s1/metrics.jsonl",
+		"actor_rate-1e-3-s1/checkpoints/latest", "actor_rate-1e-4-s1/checkpoints/best", "final/sweep.json", "final/final.json")
+}
+
+func byWorkers(t *testing.T, flags []string, files ...string) {
+	t.Helper()
 	file, token := config(t, brief), filepath.Join(t.TempDir(), "token")
 	sweep := func(runs string, more ...string) []string {
-		return append([]string{"sweep", file, "--runs", runs, "--grid", "agent.actor_rate=1e-4,1e-3", "--seeds", "1-2"}, more...)
+		return slices.Concat([]string{"sweep", file, "--runs", runs, "--grid", "agent.actor_rate=1e-4,1e-3"}, flags, more)
 	}
 	home, away := t.TempDir(), t.TempDir()
 	if code, _, errs := stoker(sweep(home)...); code != exitDone {
@@ -66,8 +75,7 @@ func TestSweepByWorkers(t *testing.T) {
 		}
 	}
 	all.Wait()
-	for _, name := range []string{"sweep.json", "leaderboard.csv", "actor_rate-1e-3-s2/metrics.jsonl", "actor_rate-1e-3-s2/config.yaml",
-		"actor_rate-1e-4-s1/checkpoints/latest"} {
+	for _, name := range append(files, "sweep.json") {
 		name = filepath.Join("small-actor_rate", name)
 		got, want := must.Get(os.ReadFile(filepath.Join(away, name)))(t), must.Get(os.ReadFile(filepath.Join(home, name)))(t)
 		if !bytes.Equal(got, want) {

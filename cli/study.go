@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/stoker-rl/stoker/eval/leaderboard"
+	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -36,15 +37,15 @@ func (f *sweepFlags) studyFlags() []flag {
 }
 
 // carryOutFinal trains the best trials anew, and says what they are worth.
-func carryOutFinal(c *call, s *sweep.Sweep, board *leaderboard.Board, jobs int) (any, error) {
+func carryOutFinal(c *call, s *sweep.Sweep, board *leaderboard.Board, jobs int, o train.Options) (any, error) {
 	f, err := s.Final()
 	if err != nil {
 		return nil, err
 	}
 	runs, finished := f.Runs(sweep.Finished)
-	fmt.Fprintf(c.errs, "%s: %d runs, %d of them finished, %d at a time\n", f.Dir, runs, finished, jobs)
+	fmt.Fprintf(c.errs, "%s: %d runs, %d of them finished\n", f.Dir, runs, finished)
 	b := newSweepBoard(c.errs, isTerminal(c.errs))
-	err = f.Run(c.ctx, sweep.Options{Jobs: jobs, Train: options(c), Out: b.of, Report: b.report, Ended: b.ended})
+	err = f.Run(c.ctx, sweep.Options{Jobs: jobs, Train: o, Out: b.of, Report: b.report, Ended: b.ended})
 	b.finish()
 	var sig stopped
 	if errors.As(err, &sig) {

@@ -217,7 +217,7 @@ func resumeSweep(c *call, dir string, jobs int, inexact bool, m *track.MLflow, b
 }
 
 // carryOut trains what a sweep has not finished, and shows the leaderboard.
-func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, by *coordinator) (any, error) {
+func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, by *coordinator) (shown any, err error) {
 	x, err := s.Base()
 	if err != nil {
 		return nil, err
@@ -230,13 +230,11 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, 
 	if jobs, err = jobsOf(c, x, max(most, 1), jobs); err != nil {
 		return nil, err
 	}
-	if by.listen != "" && s.Plan.Study != nil {
-		return nil, usage("--listen: workers train whole runs; leave it out with --halving, --hyperband, --propose, --score-seeds and --final")
-	}
 	e, closed, err := by.open(c)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, closed()) }()
 	errs, many := c.errs, fmt.Sprintf("%d at a time", jobs)
 	if e != nil {
 		many = "trained by workers"
@@ -249,9 +247,6 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, 
 	o.Inexact, o.Elsewhere = inexact, e
 	failed := s.Run(c.ctx, sweep.Options{Jobs: jobs, Train: o, Out: b.of, Report: b.report, Ended: b.ended})
 	b.finish()
-	if err := closed(); err != nil {
-		return nil, errors.Join(failed, err)
-	}
 	failed = errors.Join(failed, tellSweep(c, m, s, filepath.Base(s.Dir)))
 	var sig stopped
 	if errors.As(failed, &sig) {
@@ -275,7 +270,7 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, 
 	if failed != nil || s.Plan.Study == nil || s.Plan.Study.Final == "" {
 		return board, failed
 	}
-	return carryOutFinal(c, s, board, jobs)
+	return carryOutFinal(c, s, board, jobs, o)
 }
 
 // printBoard shows a leaderboard, with where its files are.
