@@ -19,7 +19,8 @@ type Kind string
 
 // Kinds of units.
 const (
-	Train Kind = "train" // a run folder
+	Train    Kind = "train"    // a run folder
+	Evaluate Kind = "evaluate" // episodes of a policy
 )
 
 // Bounds of what is read from elsewhere.
@@ -99,8 +100,8 @@ func (u *Unit) Check() error {
 		return fmt.Errorf("unit %.60q: %s: %w", u.Name, key, fmt.Errorf(format, args...))
 	}
 	switch {
-	case u.Kind != Train:
-		return bad("kind", "is %.40q, want %s", string(u.Kind), Train)
+	case u.Kind != Train && u.Kind != Evaluate:
+		return bad("kind", "is %.40q, want %s or %s", string(u.Kind), Train, Evaluate)
 	case u.Name != "" && (len(u.Name) > 100 || !filepath.IsLocal(u.Name) || filepath.Base(u.Name) != u.Name || u.Name[0] == '.'):
 		return bad("name", "is no name of a folder")
 	case u.Until < 0:

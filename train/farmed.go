@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,99 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/farm"
-	"github.com/stoker-rl/stoker/nets/engines"
 )
-
-// Elsewhere says that the runs of [Together] are carried out by the workers of a farm, and comes with what they must share
-// with the coordinator.
-type Elsewhere struct {
-	Farm              farm.Farm
-	Revision, Kernels string
-
-	hashed map[string]farm.File // by path: all runs of a study have the same traces
-	// early are results for which no run waited: a worker outlived the coordinator that sent it the unit. A farm gives each
-	// result once.
-	early map[farm.Key]farm.Result
-}
-
-// read describes a file of the configuration.
-func (e *Elsewhere) read(dir, name string) (f farm.File, err error) {
-	path := filepath.Join(dir, name)
-	if f, ok := e.hashed[path]; ok {
-		return f, nil
-	}
-	if e.hashed == nil {
-		e.hashed = map[string]farm.File{}
-	}
-	if f, err = farm.ReadFile(dir, name); err == nil {
-		e.hashed[path] = f
-	}
-	return f, err
-}
-
-// Kernels is the family of inner loops of the native engine on this machine.
-func Kernels() (string, error) {
-	e, err := engines.Open(engines.Native, engines.Options{Device: "cpu", Threads: 1})
-	if err != nil {
-		return "", err
-	}
-	return e.Info().Kernels, e.Close()
-}
-
-// keep keeps a result until a run waits for it.
-func (e *Elsewhere) keep(r farm.Result) {
-	if e.early == nil {
-		e.early = map[farm.Key]farm.Result{}
-	}
-	e.early[r.Key] = r
-}
-
-// unit is the run as a value, with the files that its configuration names, by their paths here.
-func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, err error) {
-	x := p.Experiment
-	switch {
-	case x.Engine.Name != engines.Native:
-		return u, nil, Usage("engine %s: workers of a farm train with the engine %s alone; want --engine %s, or leave --listen out",
-			x.Engine.Name, engines.Native, engines.Native)
-	case p.Options.InitFrom != "":
-		return u, nil, Usage("--init-from is not for workers of a farm: leave --listen out")
-	}
-	if x, err = located(x); err != nil {
-		return u, nil, err
-	}
-	u = farm.Unit{Name: p.Options.Name, Kind: farm.Train, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels,
-		Inputs: map[string]farm.Hash{}}
-	if n := p.Options.Until; n < x.Train.Steps { // the same unit where it is the end
-		u.Until = n
-	}
-	if u.Config, err = shapeOf(x); err != nil {
-		return u, nil, err
-	}
-	if err := harmless(u.Config); err != nil {
-		return u, nil, err
-	}
-	inputs, roots := map[string]farm.File{}, map[string]string{}
-	_, err = eachPath(x, func(path string) (string, error) {
-		base := filepath.Base(path)
-		if was, ok := roots[base]; ok && was != path {
-			return "", Usage("%s and %s are both called %s: workers of a farm could not tell them apart", was, path, base)
-		}
-		roots[base] = path
-		return path, filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			rel, err := filepath.Rel(filepath.Dir(path), file)
-			if err != nil {
-				return err
-			}
-			f, err := e.read(filepath.Dir(path), rel)
-			u.Inputs[f.Name], inputs[file] = f.Hash, f
-			return err
-		})
-	})
-	return u, inputs, errors.Join(err, u.Check())
-}
 
 // window is the most units that are queued or under way: a queue takes memory.
 const window = 1000
@@ -136,7 +43,7 @@ func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
 		stop()
 		helpers.Wait()
 		if late != nil {
-			e.keep(*late)
+			e.Keep(*late)
 		}
 	}()
 	told, got, failed := make(chan []farm.Standing), make(chan farm.Result), make(chan error, 1)
@@ -240,7 +147,7 @@ func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
 	if len(d.units[k]) > 1 {
 		return nil
 	}
-	if r, ok := e.early[k]; ok {
+	if r, ok := e.Kept(k); ok {
 		delete(e.early, k)
 		d.ready = append(d.ready, r)
 		return nil
@@ -270,7 +177,7 @@ func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
 func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) int {
 	list := d.units[r.Key]
 	if len(list) == 0 {
-		e.keep(r)
+		e.Keep(r)
 		return 0
 	}
 	for _, i := range list {

@@ -36,6 +36,10 @@ type Worker struct {
 	// Revision and Kernels are this program's; units of others are refused unless Inexact is set.
 	Revision, Kernels string
 	Inexact           bool
+	// Evaluate, where set, carries out a unit that evaluates: inputs is the folder of what it names, and the files that are
+	// its result are written to dir.
+	Evaluate func(ctx context.Context, u *farm.Unit, o Options, inputs, dir string, steps *atomic.Int64) (
+		summary any, files []string, err error)
 }
 
 // here are errors of this machine: another worker may do better.
@@ -54,7 +58,14 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 		return r, l.Kept, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	res, dir, err := w.train(ctx, l, scratch, steps)
+	var res any
+	var dir string
+	var files []string
+	if l.Unit.Kind == farm.Evaluate && w.Evaluate != nil {
+		res, dir, files, err = w.evaluate(ctx, &l.Unit, scratch, steps)
+	} else {
+		res, dir, err = w.train(ctx, l, scratch, steps)
+	}
 	switch {
 	case err == nil:
 		r.Summary, err = json.Marshal(res)
@@ -77,13 +88,34 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 		r.Error, r.AtStep = err.Error(), errors.Is(err, ErrStep)
 		return r, nil, nil
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case files != nil:
+		r.Files, err = readFiles(dir, files)
+	default:
 		r.Files, r.Beside, err = left(dir)
 	}
 	if err == nil {
 		err = farm.PutFiles(context.WithoutCancel(ctx), w.Farm, l.Key, dir, append(r.Files[:len(r.Files):len(r.Files)], r.Beside...))
 	}
 	return r, l.Kept, err
+}
+
+// evaluate has a unit evaluated in a folder of scratch.
+func (w *Worker) evaluate(ctx context.Context, u *farm.Unit, scratch string, steps *atomic.Int64) (res any, dir string, files []string,
+	err error) {
+	if err := harmless(u.Config); err != nil {
+		return nil, "", nil, fmt.Errorf("unit %s: %w", u.Name, err)
+	}
+	inputs, err := w.inputs(ctx, u, scratch)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if dir, err = os.MkdirTemp(scratch, "evaluation-"); err != nil {
+		return nil, "", nil, err
+	}
+	res, files, err = w.Evaluate(ctx, u, w.Options.filled(), inputs, dir, steps)
+	return res, dir, files, err
 }
 
 // train starts or resumes the unit's run in a folder of scratch.
@@ -108,7 +140,11 @@ func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps
 		return nil, "", fmt.Errorf("unit %s: it has %d steps, this worker does at most %d: see --max-steps", u.Name, n, w.MaxSteps)
 	}
 	x.Seed, x.Engine.Device = u.Seed, "cpu"
-	if x, err = w.locate(ctx, x, u, scratch); err != nil {
+	inputs, err := w.inputs(ctx, u, scratch)
+	if err != nil {
+		return nil, "", err
+	}
+	if x, err = Relocated(x, inputs); err != nil {
 		return nil, "", err
 	}
 	dir = filepath.Join(scratch, o.Name)
@@ -126,28 +162,33 @@ func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps
 	return out.Result, dir, out.Err
 }
 
-// locate returns the experiment with paths of this machine: of files under Data, and of those that had to be fetched.
-func (w *Worker) locate(ctx context.Context, x *configs.Experiment, u *farm.Unit, scratch string) (*configs.Experiment, error) {
+// inputs returns a folder with the unit's inputs: files under Data, and those that had to be fetched.
+func (w *Worker) inputs(ctx context.Context, u *farm.Unit, scratch string) (string, error) {
 	inputs := filepath.Join(scratch, "inputs")
 	budget := int64(w.FetchLimit)
 	for name, hash := range u.Inputs {
 		at := filepath.Join(inputs, filepath.FromSlash(name))
 		if err := durable.MkdirAll(durable.OS{}, filepath.Dir(at)); err != nil {
-			return nil, err
+			return "", err
 		}
 		if found := w.find(name, hash); found != "" {
 			if err := os.Symlink(found, at); err != nil {
-				return nil, err
+				return "", err
 			}
 			continue
 		}
 		n, err := w.fetch(ctx, at, farm.File{Name: name, Hash: hash, Size: budget})
 		if err != nil {
-			return nil, fmt.Errorf("unit %s: input %s is not under --data %s, and can't be fetched: %w", u.Name, name,
+			return "", fmt.Errorf("unit %s: input %s is not under --data %s, and can't be fetched: %w", u.Name, name,
 				strings.Join(w.Data, ", "), err)
 		}
 		budget -= n
 	}
+	return inputs, nil
+}
+
+// Relocated returns the experiment with paths in a folder of inputs.
+func Relocated(x *configs.Experiment, inputs string) (*configs.Experiment, error) {
 	return eachPath(x, func(p string) (string, error) {
 		at := filepath.Join(inputs, filepath.Base(p))
 		if _, err := os.Stat(at); err != nil {

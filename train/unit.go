@@ -1,0 +1,119 @@
+package train
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/farm"
+	"github.com/stoker-rl/stoker/nets/engines"
+)
+
+// Elsewhere says that the runs of [Together] are carried out by the workers of a farm, and comes with what they must share
+// with the coordinator.
+type Elsewhere struct {
+	Farm              farm.Farm
+	Revision, Kernels string
+
+	hashed map[string]farm.File // by path: all runs of a study have the same traces
+	// early are results for which nobody waited: a worker outlived the coordinator that sent it the unit, or the unit is
+	// asked for again. A farm gives each result once.
+	early map[farm.Key]farm.Result
+}
+
+// read describes a file of the configuration.
+func (e *Elsewhere) read(dir, name string) (f farm.File, err error) {
+	path := filepath.Join(dir, name)
+	if f, ok := e.hashed[path]; ok {
+		return f, nil
+	}
+	if e.hashed == nil {
+		e.hashed = map[string]farm.File{}
+	}
+	if f, err = farm.ReadFile(dir, name); err == nil {
+		e.hashed[path] = f
+	}
+	return f, err
+}
+
+// Kernels is the family of inner loops of the native engine on this machine.
+func Kernels() (string, error) {
+	e, err := engines.Open(engines.Native, engines.Options{Device: "cpu", Threads: 1})
+	if err != nil {
+		return "", err
+	}
+	return e.Info().Kernels, e.Close()
+}
+
+// Keep keeps a result for whoever waits for its unit later.
+func (e *Elsewhere) Keep(r farm.Result) {
+	if e.early == nil {
+		e.early = map[farm.Key]farm.Result{}
+	}
+	e.early[r.Key] = r
+}
+
+// Kept is the result of a unit that was kept.
+func (e *Elsewhere) Kept(k farm.Key) (r farm.Result, ok bool) {
+	r, ok = e.early[k]
+	return r, ok
+}
+
+// unit is the run as a value, with the files that its configuration names, by their paths here.
+func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, err error) {
+	x := p.Experiment
+	switch {
+	case x.Engine.Name != engines.Native:
+		return u, nil, Usage("engine %s: workers of a farm train with the engine %s alone; want --engine %s, or leave --listen out",
+			x.Engine.Name, engines.Native, engines.Native)
+	case p.Options.InitFrom != "":
+		return u, nil, Usage("--init-from is not for workers of a farm: leave --listen out")
+	}
+	u = farm.Unit{Name: p.Options.Name, Kind: farm.Train, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels,
+		Inputs: map[string]farm.Hash{}}
+	if n := p.Options.Until; n < x.Train.Steps { // the same unit where it is the end
+		u.Until = n
+	}
+	if u.Config, inputs, err = e.Describe(x); err != nil {
+		return u, nil, err
+	}
+	for _, f := range inputs {
+		u.Inputs[f.Name] = f.Hash
+	}
+	return u, inputs, u.Check()
+}
+
+// Describe returns what a unit says of an experiment, and the files that it names, by their paths here.
+func (e *Elsewhere) Describe(x *configs.Experiment) (config json.RawMessage, inputs map[string]farm.File, err error) {
+	if x, err = located(x); err != nil {
+		return nil, nil, err
+	}
+	if config, err = shapeOf(x); err != nil {
+		return nil, nil, err
+	}
+	if err := harmless(config); err != nil {
+		return nil, nil, err
+	}
+	inputs, roots := map[string]farm.File{}, map[string]string{}
+	_, err = eachPath(x, func(path string) (string, error) {
+		base := filepath.Base(path)
+		if was, ok := roots[base]; ok && was != path {
+			return "", Usage("%s and %s are both called %s: workers of a farm could not tell them apart", was, path, base)
+		}
+		roots[base] = path
+		return path, filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(filepath.Dir(path), file)
+			if err != nil {
+				return err
+			}
+			f, err := e.read(filepath.Dir(path), rel)
+			inputs[file] = f
+			return err
+		})
+	})
+	return config, inputs, err
+}
