@@ -42,6 +42,8 @@ type Version struct {
 	New func(env envs.Env) (rollout.Actor, error)
 	// Together, in place of New, acts in all episodes at once.
 	Together Together
+
+	away *away // nil where workers can't make it
 }
 
 // Baseline is the policy of a name in the program's catalog as a contestant. A nil config means the policy's defaults.
@@ -59,7 +61,7 @@ func Baseline(label, name string, config any) (Contestant, error) {
 // BaselineOf is a baseline of a catalog as a contestant.
 func BaselineOf(r catalog.Baseline, label string, config any) Contestant {
 	newActor := func(env envs.Env) (rollout.Actor, error) { return r.New(config, env) }
-	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor}}}
+	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor, away: &away{baseline: r.Name, config: config}}}}
 }
 
 var kinds = []catalog.Kind{catalog.Learned, catalog.Heuristic, catalog.Oracle}

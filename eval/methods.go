@@ -277,6 +277,9 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 				x := setting{c.Contestants[i].Name, fmt.Sprintf("dial %v", d), con}
 				x.contestant.Name += ", " + x.name
 				x.contestant.NewEnv = func() (envs.Env, error) { return train.NewEnv(at.Experiment, at.Experiment.Eval.Split) }
+				for _, v := range x.contestant.Versions {
+					v.away.experiment = at.Experiment
+				}
 				out = append(out, x)
 			}
 		}

@@ -13,12 +13,15 @@ import (
 )
 
 // leave plays a choice as stoker eval does and leaves its files in dir.
-func leave(t *testing.T, c *Choice, dir string) *Summary {
+func leave(t *testing.T, c *Choice, dir string, more ...func(r *Request)) *Summary {
 	t.Helper()
 	x := c.Experiment
 	seeds := must.Get(configs.ParseSeeds(x.Eval.Seeds))(t)
 	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Contestants: c.Contestants, Seeds: seeds,
 		Workers: 2, Traced: 1}
+	for _, change := range more {
+		change(&r)
+	}
 	p := must.Get(Run(t.Context(), r))(t)
 	by := must.Get(NewCriteria(p.Spec, "", "", 0.1))(t)
 	plots := must.Get(NewPlots(p.Spec, x.Eval.Scatter, x.Eval.Series))(t)

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 	"sync"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/train"
 )
 
 // Request says who plays, where and under which seeds.
@@ -27,6 +30,10 @@ type Request struct {
 	Traced int
 	// Progress, where set, is told after every episode how far the evaluation is, never twice at a time.
 	Progress func(Progress)
+	// Away, where set, is a farm whose workers play what they can make from data alone, in the environment of Experiment,
+	// which NewEnv makes here.
+	Away       *train.Elsewhere
+	Experiment *configs.Experiment
 }
 
 func (r *Request) check() error {
@@ -119,6 +126,17 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 	traces := make([]trace, len(jobs))
 	workers := make([]worker, max(1, r.Workers))
 	blocks, meter := r.blocks(), newMeter(&r)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	blocks = slices.DeleteFunc(blocks, func(b block) bool { return r.portable(jobs[b.from].contestant) })
+	var beside sync.WaitGroup
+	if r.Away != nil {
+		beside.Go(func() {
+			if err := r.playAway(ctx, p, jobs, traces, meter); err != nil {
+				end(err)
+			}
+		})
+	}
 	var mu sync.Mutex
 	failures := make([]*failed, n)
 	fails := func(f *failed) {
@@ -149,6 +167,10 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 		return nil
 	})
 	if err != nil {
+		end(err)
+	}
+	beside.Wait()
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 		return nil, err
 	}
 	for i, t := range traces { // in the order of jobs, whichever worker played them

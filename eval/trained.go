@@ -106,7 +106,7 @@ func (t *Trained) Policy(spec *envs.Spec) (envs.Policy, error) {
 
 // Version is the policy as a version of a contestant; source says where it was read from.
 func (t *Trained) Version(source string) Version {
-	return Version{TrainingSeed: t.Experiment.Seed, Source: source, New: func(env envs.Env) (rollout.Actor, error) {
+	return Version{TrainingSeed: t.Experiment.Seed, Source: source, away: &away{file: t.File}, New: func(env envs.Env) (rollout.Actor, error) {
 		p, err := t.Policy(env.Spec())
 		return rollout.Actor{Policy: p}, err
 	}}
