@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
@@ -20,6 +21,7 @@ type evalFlags struct {
 	workers           int
 	force, noFrontier bool
 	elsewhere
+	coordinator
 }
 
 func evalCommand() *command {
@@ -28,7 +30,7 @@ func evalCommand() *command {
 		name: "eval", takes: "[RUN|SWEEP|CHECKPOINT|POLICY]…", stop: "stopping, nothing is written",
 		args: arguments{0, -1, ""}, json: "print eval.json instead of the table",
 		out: "folder of the result (default: eval in the first run's folder, or the sweep's)",
-		flags: append([]flag{
+		flags: slices.Concat([]flag{
 			option(seedList(&f.seeds), "seeds", "workload seeds, as in 1-20 (default: the configuration's)"),
 			option(repeated{&f.sets}, "set",
 				"set a key of the configuration, as in eval.split=train (repeatable)").by(keys),
@@ -37,7 +39,7 @@ func evalCommand() *command {
 			workers(&f.workers),
 			option(&f.force, "force", "replace an evaluation with other settings in that folder, and say what it was"),
 			option(&f.noFrontier, "no-frontier", "leave out the frontiers of policies with a dial, and their episodes"),
-		}, f.elsewhere.flags()...),
+		}, f.elsewhere.flags(), f.coordinator.flags()),
 		complete: among(orFiles, func(c *call) []string { return c.baselines("") }),
 		run:      f.run,
 	}
@@ -108,7 +110,7 @@ func (f *evalFlags) run(c *call) (any, error) {
 	}
 	s.Settings, s.SettingsDigest = settings, settings.Digest()
 	s.EnvConfig, s.Workload, s.Split = x.Env.Config, x.Workload, x.Eval.Split
-	s.Command, s.Version, s.Revision = os.Args, Version(), revision()
+	s.Command, s.Version, s.Revision = f.coordinator.plain(os.Args), Version(), revision()
 	if err := eval.Write(out, p, s, curvesOf(c, choice)); err != nil {
 		return nil, fmt.Errorf("writing %s: %w", out, err)
 	}
@@ -125,7 +127,7 @@ func (f *evalFlags) run(c *call) (any, error) {
 }
 
 // play runs the episodes and summarises them.
-func (f *evalFlags) play(c *call, choice *eval.Choice) (*eval.Summary, *eval.Played, error) {
+func (f *evalFlags) play(c *call, choice *eval.Choice) (s *eval.Summary, p *eval.Played, err error) {
 	x := choice.Experiment
 	seeds, err := configs.ParseSeeds(x.Eval.Seeds)
 	if err != nil {
@@ -148,15 +150,21 @@ func (f *evalFlags) play(c *call, choice *eval.Choice) (*eval.Summary, *eval.Pla
 	if err != nil {
 		return nil, nil, usage("%w", err)
 	}
-	r := eval.Request{
-		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: perCore(f.workers),
-		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: c.episodes(),
-	}
-	p, err := eval.Run(c.ctx, r)
+	away, closed, err := f.coordinator.open(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := eval.Summarise(p, eval.Analysis{
+	defer func() { err = errors.Join(err, closed()) }()
+	r := eval.Request{
+		Away: away, Experiment: x,
+		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: perCore(f.workers),
+		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: c.episodes(),
+	}
+	p, err = eval.Run(c.ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err = eval.Summarise(p, eval.Analysis{
 		Metrics: metrics, Plots: plots, Criteria: by, Resamples: x.Eval.Resamples, Seed: 1,
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/farm/jetstream"
@@ -28,7 +29,7 @@ type coordinator struct{ listen, token string }
 
 func (f *coordinator) flags() []flag {
 	return []flag{
-		option(&f.listen, "listen", "HOST:PORT on which workers (stoker worker) join and train the runs; nothing is trained in this process"),
+		option(&f.listen, "listen", "HOST:PORT on which workers (stoker worker) join and do the work, in place of this process"),
 		option(&f.token, "token-file", "with --listen: file with the workers' token, made where it is not there "+
 			"(default: farm.token in the user's configuration folder)"),
 	}
@@ -78,6 +79,21 @@ func (f *coordinator) open(c *call) (e *train.Elsewhere, closed func() error, er
 	}
 	fmt.Fprintf(c.errs, "workers join with: stoker worker --join '%s' --token-file %s\n", named(at), quote(path))
 	return &train.Elsewhere{Farm: fm, Revision: o.Study.Revision, Kernels: o.Study.Kernels}, fm.Close, nil
+}
+
+// plain is the command without the flags of a coordinator: the result does not depend on them.
+func (f *coordinator) plain(command []string) (out []string) {
+	for i := 0; i < len(command); i++ {
+		name, _, joined := strings.Cut(strings.TrimLeft(command[i], "-"), "=")
+		if f.listen != "" && strings.HasPrefix(command[i], "-") && (name == "listen" || name == "token-file") {
+			if !joined {
+				i++
+			}
+			continue
+		}
+		out = append(out, command[i])
+	}
+	return out
 }
 
 // named is an address with this machine's name, where the coordinator listens on all of its addresses.
@@ -196,7 +212,7 @@ func work(c *call, f *joins, w *train.Worker, slots int, scratch string) (err er
 	if err := u.Refuses(w.Revision, w.Kernels); err != nil && !w.Inexact {
 		return usage("%w", err)
 	}
-	w.Farm, w.Scratch, w.Options = fm, dir, options(c)
+	w.Farm, w.Scratch, w.Options, w.Evaluate = fm, dir, options(c), eval.Evaluate
 	w.Options.Out, w.Options.Threads = io.Discard, max(1, runtime.GOMAXPROCS(0)/slots)
 	name := workerName()
 	fmt.Fprintf(c.errs, "worker %s: joined %s, %d at a time\n", name, f.join, slots)

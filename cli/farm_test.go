@@ -27,6 +27,7 @@ func TestFarmUsage(t *testing.T) {
 		"--listen is for sweeps":                            {"resume", trained(t), "--listen", "127.0.0.1:0"},
 		"--listen is given without --seeds":                 {"train", file, "--listen", "127.0.0.1:0"},
 		"--join is missing":                                 {"worker"},
+		`--listen: "x", want HOST:PORT`:                     {"eval", trained(t), "--listen", "x"},
 		"want tls://HOST:PORT#FINGERPRINT":                  {"worker", "--join", "127.0.0.1:1", "--token-file", token},
 		"without TLS the token would be read":               {"worker", "--join", "nats://example.org:1", "--token-file", token},
 		"the fingerprint is":                                {"worker", "--join", "tls://example.org:1#12", "--token-file", token},
