@@ -30,12 +30,20 @@ type farmed struct {
 	out   []Outcome
 	units map[farm.Key][]int // the runs of a unit: equal ones are carried out once
 	ready []farm.Result      // of units that had results before they were queued
+	left  int                // runs that are not over
+	next  func(i int, o Outcome) []Planned
 }
 
 // elsewhere has workers carry the runs out, and puts what they leave where the runs would have left it. Of checkpoints,
 // those that latest and best point at come back.
-func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
-	d := &farmed{farm: e.Farm, runs: slices.Clone(runs), out: make([]Outcome, len(runs)), units: map[farm.Key][]int{}}
+func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned, more func(i int, o Outcome) []Planned) []Outcome {
+	d := &farmed{farm: e.Farm, runs: slices.Clone(runs), out: make([]Outcome, len(runs)), units: map[farm.Key][]int{}, left: len(runs)}
+	d.next = func(i int, o Outcome) []Planned {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return more(i, o)
+	}
 	looking, stop := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	var late *farm.Result
@@ -49,27 +57,25 @@ func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned) []Outcome {
 	told, got, failed := make(chan []farm.Standing), make(chan farm.Result), make(chan error, 1)
 	helpers.Go(func() { d.look(looking, told) })
 	helpers.Go(func() { late = d.results(looking, got, failed) })
-	next, left := 0, len(runs)
-	for left > 0 {
-		for ; next < len(runs) && len(d.units) < window; next++ {
+	for next := 0; d.left > 0; {
+		for ; next < len(d.runs) && len(d.units) < window; next++ {
 			if err := d.submit(ctx, e, next); err != nil {
 				d.end(next, Outcome{Begun: true, Err: err})
-				left--
 			}
 		}
 		if len(d.ready) > 0 {
-			left -= d.take(ctx, e, d.ready[0])
+			d.take(ctx, e, d.ready[0])
 			d.ready = d.ready[1:]
 			continue
 		}
-		if left == 0 {
+		if d.left == 0 {
 			break
 		}
 		select {
 		case s := <-told:
 			d.show(s)
 		case r := <-got:
-			left -= d.take(ctx, e, r)
+			d.take(ctx, e, r)
 		case err := <-failed:
 			d.stop(ctx, err)
 			return d.out
@@ -173,12 +179,12 @@ func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
 	return d.farm.Submit(ctx, t)
 }
 
-// take puts a unit's result into the runs' folders, and returns how many runs that ends.
-func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) int {
+// take puts a unit's result into the runs' folders.
+func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) {
 	list := d.units[r.Key]
 	if len(list) == 0 {
 		e.Keep(r)
-		return 0
+		return
 	}
 	for _, i := range list {
 		d.begin(i)
@@ -196,7 +202,6 @@ func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) int {
 	delete(d.units, r.Key)
 	// What is not dropped stays until the study ends.
 	_ = d.farm.Drop(ctx, r.Key, append(r.Files, r.Beside...))
-	return len(list)
 }
 
 // place writes a result's files, under another name first, where the run would have written them.
@@ -257,6 +262,11 @@ func (d *farmed) end(i int, o Outcome) {
 	}
 	if p.End != nil {
 		p.End(o)
+	}
+	d.left--
+	for _, p := range d.next(i, o) {
+		d.runs, d.out = append(d.runs, p), append(d.out, Outcome{})
+		d.left++
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/stoker-rl/stoker/configs"
@@ -38,18 +40,48 @@ type Outcome struct {
 //
 // Where the runs' options have workers elsewhere, those carry the runs out, and jobs is not used.
 func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
-	if len(runs) > 0 && runs[0].Options.Elsewhere != nil {
-		return elsewhere(ctx, runs[0].Options.Elsewhere, runs)
+	return Flow(ctx, runs, min(jobs, len(runs)), func(int, Outcome) []Planned { return nil })
+}
+
+// Flow is [Together] where runs follow from what became of others: after each run, next is told its number and outcome, one
+// at a time, and returns more. Their numbers follow those of the runs before. Where ctx has ended, next is not asked.
+func Flow(ctx context.Context, runs []Planned, jobs int, next func(i int, o Outcome) []Planned) []Outcome {
+	if len(runs) == 0 {
+		return nil
 	}
-	jobs = max(1, min(jobs, len(runs)))
+	if runs[0].Options.Elsewhere != nil {
+		return elsewhere(ctx, runs[0].Options.Elsewhere, runs, next)
+	}
+	jobs = max(1, jobs)
 	threads := max(1, runtime.GOMAXPROCS(0)/jobs)
+	runs = slices.Clone(runs)
 	out := make([]Outcome, len(runs))
 	f := farm.NewLocal()
-	for i := range runs {
+	submit := func(i int) {
 		// What it computes stays in this process: its place in the list is all that the worker needs.
 		_ = f.Submit(ctx, farm.Task{Unit: farm.Unit{Kind: farm.Train, Config: []byte(strconv.Itoa(i))}}) // never fails
 	}
-	_ = f.Close() // no more units: workers end after the last, and never fails
+	for i := range runs {
+		submit(i)
+	}
+	var mu sync.Mutex // guards runs, out and left
+	left := len(runs)
+	end := func(i int, o Outcome) {
+		mu.Lock()
+		defer mu.Unlock()
+		out[i] = o
+		left--
+		if ctx.Err() == nil {
+			for _, p := range next(i, o) {
+				runs, out = append(runs, p), append(out, Outcome{})
+				left++
+				submit(len(runs) - 1)
+			}
+		}
+		if left == 0 {
+			_ = f.Close() // no more units: workers end, and it never fails
+		}
+	}
 	// Where ctx ends, runs under way save, and their outcomes say so.
 	_ = farm.Work(ctx, f, farm.Worker{Slots: jobs, Do: func(ctx context.Context, l *farm.Lease, _ *atomic.Int64) (
 		farm.Result, []farm.File, error) {
@@ -57,11 +89,14 @@ func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 		if err != nil {
 			return farm.Result{}, nil, err
 		}
-		o := runs[i].Options
+		mu.Lock()
+		p := runs[i]
+		mu.Unlock()
+		o := p.Options
 		if o.Threads == 0 && jobs > 1 {
 			o.Threads = threads
 		}
-		out[i] = runs[i].carryOut(ctx, o)
+		end(i, p.carryOut(ctx, o))
 		return farm.Result{}, nil, nil
 	}})
 	return out
