@@ -63,6 +63,9 @@ type Sweep struct {
 	Arms []Arm
 	// Batches are the names of the arms that a study trains together, in the order in which they were proposed.
 	Batches [][]string
+	// Decisions are those of an asynchronous study, in their order. Decided says that there will be no more.
+	Decisions []Decision
+	Decided   bool
 
 	names *catalog.Catalog
 	mu    sync.Mutex // guards the runs of Arms, and the file, while runs are carried out
@@ -74,6 +77,10 @@ type description struct {
 	Plan    *Plan      `json:"plan"`
 	Arms    []Arm      `json:"arms"`
 	Batches [][]string `json:"batches,omitempty"`
+	// OrderDependent says that the decisions depend on the order in which scores arrived.
+	OrderDependent bool       `json:"order_dependent,omitempty"`
+	Decisions      []Decision `json:"decisions,omitempty"`
+	Decided        bool       `json:"decided,omitempty"`
 	// Checksum is a study's own: see [checkpoints.Seal]. Its scores are in no other file.
 	Checksum string `json:"crc32c,omitempty"`
 }
@@ -105,7 +112,7 @@ func Open(dir string, names *catalog.Catalog) (*Sweep, error) {
 	if d.Format != format {
 		return nil, fmt.Errorf("%s: its format is %d, this program reads %d", path, d.Format, format)
 	}
-	s.Arms, s.Batches = d.Arms, d.Batches
+	s.Arms, s.Batches, s.Decisions, s.Decided = d.Arms, d.Batches, d.Decisions, d.Decided
 	if s.Plan.Study != nil {
 		if err := errors.Join(checkpoints.CheckSeal(b), s.sound(d.Checksum)); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -220,9 +227,9 @@ func (s *Sweep) Runs(of Status) (all, with int) {
 
 // write writes sweep.json. It holds no times and nothing of how the sweep is carried out.
 func (s *Sweep) write() error {
-	d := description{Format: format, Plan: &s.Plan, Arms: s.Arms, Batches: s.Batches}
+	d := description{Format: format, Plan: &s.Plan, Arms: s.Arms, Batches: s.Batches, Decisions: s.Decisions, Decided: s.Decided}
 	if s.Plan.Study != nil {
-		d.Checksum = checkpoints.NoSeal
+		d.Checksum, d.OrderDependent = checkpoints.NoSeal, s.asynchronous()
 	}
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {

@@ -1,12 +1,14 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -65,6 +67,9 @@ func (s *Sweep) locked(ctx context.Context, o Options) error {
 	var p *proposer
 	defer func() { p.close() }()
 	for {
+		if s.asynchronous() {
+			s.decide(o.Jobs)
+		}
 		list := s.targets()
 		if err := errors.Join(s.write(), s.writeJournal()); err != nil {
 			return err
@@ -88,11 +93,19 @@ func (s *Sweep) locked(ctx context.Context, o Options) error {
 // round carries targets out.
 func (s *Sweep) round(ctx context.Context, list []target, o Options) error {
 	c := &carrier{sweep: s, options: o, began: time.Now()}
-	if err := c.plan(ctx, list); err != nil {
-		return err
+	c.finished = s.done(list)
+	c.planned, c.before = c.finished, c.finished
+	for _, t := range list {
+		if err := c.add(ctx, t); err != nil {
+			return err
+		}
 	}
 	stop := c.reports()
-	outcomes := train.Together(ctx, c.runs, o.Jobs)
+	jobs := o.Jobs
+	if !s.asynchronous() {
+		jobs = min(jobs, len(list))
+	}
+	outcomes := train.Flow(ctx, c.runs, jobs, func(int, train.Outcome) []train.Planned { return c.more(ctx) })
 	stop()
 	return c.result(ctx, outcomes)
 }
@@ -102,7 +115,8 @@ type carrier struct {
 	sweep    *Sweep
 	options  Options
 	began    time.Time
-	runs     []train.Planned
+	targets  []target
+	runs     []train.Planned // of targets
 	counts   []*atomic.Int64 // of runs: steps done
 	planned  int64           // steps of all runs, at the end of this round
 	finished int64           // steps of the runs that have nothing to do
@@ -112,24 +126,56 @@ type carrier struct {
 	broken   error           // sweep.json could not be written; guarded by the sweep's mutex
 }
 
-// plan lists the runs to carry out.
-func (c *carrier) plan(ctx context.Context, list []target) error {
-	c.errs, c.finished = make([]error, len(list)), c.sweep.done(list)
-	c.planned, c.before = c.finished, c.finished
-	for i, t := range list {
-		p, err := c.plannedRun(*t.arm, *t.run)
-		if err != nil {
-			return err
-		}
-		p.Options.Until = t.until
-		count := p.Options.Count
-		c.planned += t.until
-		c.before += count.Load()
-		p.Begin = func() { c.tell(t, Running, "", nil) }
-		p.End = func(o train.Outcome) { c.errs[i] = c.end(ctx, t, o, count.Load()) }
-		c.runs, c.counts = append(c.runs, p), append(c.counts, count)
+// add plans a run to carry out; the sweep's mutex is held where others are under way.
+func (c *carrier) add(ctx context.Context, t target) error {
+	p, err := c.plannedRun(*t.arm, *t.run)
+	if err != nil {
+		return err
 	}
+	i, count := len(c.runs), p.Options.Count
+	p.Options.Until = t.until
+	was, before := int64(0), count.Load()
+	for k, o := range c.targets {
+		if o.run == t.run { // an earlier rung in this round, whose steps are among those of this one
+			was, before, c.counts[k] = o.until, 0, new(atomic.Int64)
+		}
+	}
+	c.planned += t.until - was
+	c.before += before
+	p.Begin = func() { c.tell(t, Running, "", nil) }
+	p.End = func(o train.Outcome) {
+		err := c.end(ctx, t, o, count.Load())
+		c.sweep.mu.Lock()
+		c.errs[i] = err
+		c.sweep.mu.Unlock()
+	}
+	c.targets, c.runs, c.counts, c.errs = append(c.targets, t), append(c.runs, p), append(c.counts, count), append(c.errs, nil)
 	return nil
+}
+
+// more decides again in an asynchronous study, writes the decisions down, and returns the runs that they ask for.
+func (c *carrier) more(ctx context.Context) []train.Planned {
+	s := c.sweep
+	if !s.asynchronous() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(c.runs)
+	for _, t := range s.decide(c.options.Jobs) {
+		if slices.ContainsFunc(c.targets, func(o target) bool { return o.run == t.run && o.until == t.until }) {
+			continue // it is under way
+		}
+		if err := c.add(ctx, t); err != nil {
+			c.broken = cmp.Or(c.broken, err)
+			return nil
+		}
+	}
+	if err := s.write(); err != nil {
+		c.broken = cmp.Or(c.broken, err)
+		return nil
+	}
+	return c.runs[n:]
 }
 
 // end scores a run of a study, and writes down what became of the run after so many steps. It returns why a study can't
@@ -239,10 +285,10 @@ func (c *carrier) progress() Progress {
 	p.Runs, p.Finished = c.sweep.Runs(Finished)
 	_, p.Failed = c.sweep.Runs(Failed)
 	_, p.Running = c.sweep.Runs(Running)
-	c.sweep.mu.Unlock()
 	for _, n := range c.counts {
 		p.Steps += n.Load()
 	}
+	c.sweep.mu.Unlock()
 	if done := p.Steps - c.before; done > 0 {
 		p.Rate = float64(done) / max(time.Since(c.began).Seconds(), 1e-3)
 		p.Left = time.Duration(float64(max(p.Planned-p.Steps, 0)) / p.Rate * float64(time.Second))

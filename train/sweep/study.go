@@ -34,6 +34,8 @@ type Study struct {
 	Factor int `json:"factor,omitempty"`
 	// Hyperband begins batches at different rungs, in turn: many trials that begin at the first, fewer that begin later.
 	Hyperband bool `json:"hyperband,omitempty"`
+	// Asynchronous promotes trials as scores arrive: see [Decision].
+	Asynchronous bool `json:"asha,omitempty"`
 	// Propose says who proposes the trials: nobody, where it is empty (the grid, and the draws of the random ranges),
 	// Halton, or a program that sees the scores of earlier batches of Batch trials.
 	Propose string `json:"propose,omitempty"`
@@ -46,7 +48,7 @@ type Study struct {
 const Seeds = "seeds"
 
 // studyKeys are the keys of a study, which are its flags too.
-var studyKeys = []string{"score_seeds", "metrics", "halving", "factor", "hyperband", "propose", "batch"}
+var studyKeys = []string{"score_seeds", "metrics", "halving", "factor", "hyperband", "asha", "propose", "batch"}
 
 // LastScoreSeed is the largest workload seed that may choose between trials: those above are kept for tests.
 const LastScoreSeed = 4999
@@ -116,6 +118,9 @@ func (s *Study) check(p *Plan, x *configs.Experiment) error {
 		}
 	}
 	if err := s.checkPropose(p); err != nil {
+		return err
+	}
+	if err := s.checkAsynchronous(); err != nil {
 		return err
 	}
 	if s.Halving == "" {
@@ -191,7 +196,7 @@ func (s *Sweep) sound(seal string) error {
 			ok = ok && slices.ContainsFunc(s.Arms, func(a Arm) bool { return a.Name == name })
 		}
 	}
-	if !ok {
+	if !ok || !s.soundDecisions() {
 		return errors.New("damaged or edited: no study that this program wrote; take it from a copy, or begin another")
 	}
 	return nil
@@ -280,6 +285,9 @@ func (s *Sweep) targets() (out []target) {
 		}
 		return out
 	}
+	if s.asynchronous() {
+		return s.due()
+	}
 	at, taken := map[string]*Arm{}, map[string]bool{}
 	for i := range s.Arms {
 		at[s.Arms[i].Name] = &s.Arms[i]
@@ -333,13 +341,18 @@ func (s *Sweep) promote(alive []*Arm, r rung) []*Arm {
 			continue
 		}
 		n = min(n, i)
-		for k := range a.Runs {
-			if st := &a.Runs[k].Status; *st == Paused || *st == Waiting {
-				*st = Pruned
-			}
-		}
+		a.prune()
 	}
 	return order[:n]
+}
+
+// prune marks the trial's runs that do not go on.
+func (a *Arm) prune() {
+	for k := range a.Runs {
+		if st := &a.Runs[k].Status; *st == Paused || *st == Waiting {
+			*st = Pruned
+		}
+	}
 }
 
 // loss is a trial's score at a rung as a number of which less is better: +Inf where a training seed has none.
