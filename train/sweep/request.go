@@ -41,7 +41,8 @@ name: rates                           # folder of the sweep, below --runs
 metric: return                        # by which arms are ranked
 halving: 5000                         # train all to this step, then one in factor further; or seeds
 factor: 3
-hyperband: true
+hyperband: true                       # let some trials begin at later rungs
+asha: false                           # true, without hyperband, promotes trials as scores arrive
 score_seeds: 4001-4010                # workload seeds on which trials are scored
 propose: optuna:tpe                   # who proposes the trials; or halton, or cmd PROGRAM …
 batch: 8                              # trials that are proposed together
@@ -49,7 +50,7 @@ final: 3x5                            # train the best three anew with five seed
 `
 
 var fileKeys = []string{"config", "name", "set", "grid", "random", "trials", "seed", "seeds", "metric",
-	"halving", "factor", "hyperband", "score_seeds", "final", "propose", "batch"}
+	"halving", "factor", "hyperband", "asha", "score_seeds", "final", "propose", "batch"}
 
 // ReadFile reads a sweep's file. Errors name its line.
 func ReadFile(path string) (*Request, error) {
@@ -101,8 +102,8 @@ func (r *Request) take(key string, v *yaml.Node) error {
 		}
 		*map[string]*string{"config": &r.Config, "name": &r.Name, "seeds": &r.Seeds, "metric": &r.Metric,
 			"halving": &r.Study.Halving, "score_seeds": &r.Study.ScoreSeeds, "final": &r.Study.Final, "propose": &r.Study.Propose}[key] = v.Value
-	case "hyperband":
-		if err := v.Load(&r.Study.Hyperband); err != nil {
+	case "hyperband", "asha":
+		if err := v.Load(map[string]*bool{"hyperband": &r.Study.Hyperband, "asha": &r.Study.Asynchronous}[key]); err != nil {
 			return fmt.Errorf("is %q, want true or false", v.Value)
 		}
 	case "trials", "seed", "factor", "batch":
