@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -25,6 +26,7 @@ func (f *sweepFlags) studyFlags() []flag {
 			"train with few seeds, the best with more"),
 		option(whole(&f.study.Factor, 2), "factor", "with --halving: one trial in so many goes on (default 3)"),
 		option(&f.study.Hyperband, "hyperband", "with --halving: let some trials begin at later rungs"),
+		option(&f.study.Asynchronous, "asha", "with --halving: promote trials as scores arrive; what is trained then depends on their order"),
 		option(&f.study.Propose, "propose",
 			"who proposes values of the --random keys: halton, optuna:SAMPLER, or 'cmd PROGRAM …' (default: draws)",
 			sweep.Halton, "optuna:tpe", "optuna:cmaes", "optuna:nsga2"),
@@ -34,6 +36,24 @@ func (f *sweepFlags) studyFlags() []flag {
 		option(seedList(&f.study.ScoreSeeds), "score-seeds",
 			"workload seeds on which trials are scored; no seeds of eval.seeds (default "+scoreSeeds+" where trials are scored)"),
 	}
+}
+
+// again trains what a study of --asha decided.
+func (f *sweepFlags) again(c *call) (*sweep.Sweep, error) {
+	of := f.replay
+	if err := c.without("is that of "+of+" with --replay: leave it out", "grid", "random", "trials", "seed", "seeds", "set", "file",
+		"metric", "extend", "halving", "factor", "hyperband", "asha", "propose", "batch", "final", "score-seeds", "engine", "device",
+		"deterministic"); err != nil {
+		return nil, err
+	}
+	if len(c.args) > 0 {
+		return nil, usage("--replay %s has its configuration: leave %s out", of, c.args[0])
+	}
+	s, err := sweep.Open(of, c.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Replay(filepath.Join(f.runs, cmp.Or(f.name, filepath.Base(s.Dir)+"-replay")), s, c.Catalog)
 }
 
 // carryOutFinal trains the best trials anew, and says what they are worth.

@@ -77,6 +77,39 @@ func TestFinal(t *testing.T) {
 	}
 }
 
+// A study of --asha says that it depends on the order of scores, and --replay gives its file again.
+func TestReplay(t *testing.T) {
+	runs := t.TempDir()
+	code, out, errs := stoker("sweep", config(t, brief), "--random", "agent.actor_rate=log(1e-4,1e-1)", "--trials", "4", "--halving", "10",
+		"--factor", "2", "--asha", "--metric", "cost", "--name", "x", "--runs", runs, "--jobs", "2")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "table", out, "; trials were promoted as scores arrived: in another order others may be")
+	study := filepath.Join(runs, "x")
+	if code, _, errs := stoker("sweep", "--replay", study, "--runs", runs, "--jobs", "1"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	got := string(must.Get(os.ReadFile(filepath.Join(runs, "x-replay", "sweep.json")))(t))
+	if want := string(must.Get(os.ReadFile(filepath.Join(study, "sweep.json")))(t)); got != want || !strings.Contains(got, `"order_dependent": true`) {
+		t.Errorf("the replay's sweep.json is\n%s\nwant\n%s", got, want)
+	}
+	for want, args := range map[string][]string{
+		"has its configuration: leave lqr out": {"lqr", "--replay", study},
+		"there is no ":                         {"--replay", filepath.Join(runs, "y")},
+		"holds another sweep":                  {"--replay", study, "--name", "z"},
+	} {
+		if want == "holds another sweep" {
+			if code, _, errs := stoker("sweep", config(t, brief), "--grid", "agent.actor_rate=1e-4", "--name", "z", "--runs", runs); code != exitDone {
+				t.Fatalf("exit %d: %s", code, errs)
+			}
+		}
+		if code, _, errs := stoker(append([]string{"sweep", "--runs", runs}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d: %s, want %q", args, code, errs, want)
+		}
+	}
+}
+
 // What is wrong with a study is said before anything runs.
 func TestStudyRefused(t *testing.T) {
 	file := config(t, brief)
@@ -85,6 +118,9 @@ func TestStudyRefused(t *testing.T) {
 		{"--halving x", `--halving is "x", want the steps of the first rung, as in --halving 4, or seeds`},
 		{"--halving 10 --factor 1", `--factor is "1", want a whole number of at least 2`},
 		{"--factor 2", "--factor is given without --halving"},
+		{"--asha", "--asha needs --halving"},
+		{"--asha --hyperband --halving 10", "--asha and --hyperband are both given"},
+		{"--replay x", "--grid is that of x with --replay: leave it out"},
 		{"--hyperband", "--hyperband needs --halving"},
 		{"--score-seeds 2-25", "has 2, a seed of eval.seeds ("},
 		{"--propose halton", "--propose needs the ranges of --random"},

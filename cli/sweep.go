@@ -22,6 +22,7 @@ type sweepFlags struct {
 	grid, random   []string
 	trials         int
 	file, metric   string
+	replay         string
 	extend, dryRun bool
 	study          sweep.Study
 }
@@ -48,15 +49,12 @@ func sweepCommand() *command {
 			option(whole(&f.jobs, 1), "jobs", "runs at a time (default: one per core)"),
 			trackFlag(&f.track),
 			option(&f.extend, "extend", "add values, trials and seeds to the sweep of this name"),
+			option(&f.replay, "replay", "folder of a study of --asha whose decisions are trained again, to the same bytes"),
 			option(&f.dryRun, "dry-run", "check everything, list the arms with their steps, and stop"),
 		}),
 		complete: configurations,
 		run: func(c *call) (any, error) {
-			p, name, err := f.plan(c)
-			if err != nil {
-				return nil, err
-			}
-			s, err := sweep.Prepare(filepath.Join(f.runs, name), p, c.Catalog, f.extend)
+			s, err := f.prepare(c)
 			if err != nil {
 				return nil, err
 			}
@@ -71,6 +69,18 @@ func sweepCommand() *command {
 		},
 		sub: []*command{sweepShowCommand()},
 	}
+}
+
+// prepare is the sweep that is asked for.
+func (f *sweepFlags) prepare(c *call) (*sweep.Sweep, error) {
+	if f.replay != "" {
+		return f.again(c)
+	}
+	p, name, err := f.plan(c)
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Prepare(filepath.Join(f.runs, name), p, c.Catalog, f.extend)
 }
 
 func indented(text string) string {

@@ -28,7 +28,11 @@ func (b *Board) measured() string {
 	if b.Metric.Better == envs.Lower {
 		direction = "lower"
 	}
-	return fmt.Sprintf("%s%s, %s is better: %s", b.Metric.Name, unit, direction, b.when())
+	order := ""
+	if b.Study != nil && b.Study.Asynchronous {
+		order = "; trials were promoted as scores arrived: in another order others may be"
+	}
+	return fmt.Sprintf("%s%s, %s is better: %s%s", b.Metric.Name, unit, direction, b.when(), order)
 }
 
 // when says of which moment of the runs the values are.
