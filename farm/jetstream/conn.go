@@ -52,6 +52,7 @@ type conn struct {
 	// Of the coordinator alone.
 	server        *server.Server
 	store         string
+	stopped       func() bool
 	first, faults js.KeyWatcher
 }
 

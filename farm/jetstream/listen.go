@@ -87,17 +87,21 @@ func start(ctx context.Context, so *server.Options, o ListenOptions) (*conn, err
 		s.Shutdown()
 		return nil, err
 	}
-	c := &conn{nc: nc, server: s, store: so.StoreDir, over: make(chan struct{})}
+	c := &conn{nc: nc, server: s, store: so.StoreDir, over: make(chan struct{}), stopped: func() bool { return ctx.Err() != nil }}
 	if err := c.make(ctx, o); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// stop ends the server: workers are told, and get a moment to leave.
-func (c *conn) stop() error {
-	err := errors.Join(c.nc.Publish(endSubject, nil), c.nc.Flush())
-	for end := time.Now().Add(goodbye); c.server.NumClients() > 1 && time.Now().Before(end); {
+// stop ends the server. Workers are told, and get a moment to leave; where the coordinator was stopped, they wait for the next.
+func (c *conn) stop() (err error) {
+	end := time.Now()
+	if !c.stopped() {
+		err = errors.Join(c.nc.Publish(endSubject, nil), c.nc.Flush())
+		end = end.Add(goodbye)
+	}
+	for c.server.NumClients() > 1 && time.Now().Before(end) {
 		time.Sleep(goodbye / 100)
 	}
 	c.nc.Close()
