@@ -129,21 +129,7 @@ func (l lab) sound(t testing.TB) {
 func (l lab) outcome(t testing.TB) map[string]string { t.Helper(); return outcome(t, l.disk, l.dir()) }
 
 // fast is the real disk without waiting for it: nothing that is tested there depends on what a power cut would leave.
-type fast struct{ durable.OS }
-
-type unsynced struct{ durable.File }
-
-func (unsynced) Sync() error                            { return nil }
-func (fast) SyncDir(string) error                       { return nil }
-func (f fast) Create(name string) (durable.File, error) { return noSync(f.OS.Create(name)) }
-func (f fast) Append(name string) (durable.File, error) { return noSync(f.OS.Append(name)) }
-
-func noSync(f durable.File, err error) (durable.File, error) {
-	if err != nil {
-		return nil, err
-	}
-	return unsynced{f}, nil
-}
+type fast = durable.Unsynced
 
 // options of a run called a on the real disk.
 func options(runs string) Options {

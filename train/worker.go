@@ -122,6 +122,7 @@ func (w *Worker) evaluate(ctx context.Context, u *farm.Unit, scratch string, ste
 func (w *Worker) train(ctx context.Context, l *farm.Lease, scratch string, steps *atomic.Int64) (res *Result, dir string, err error) {
 	u := &l.Unit
 	o := w.Options.filled()
+	o.FS = durable.Unsynced{} // scratch is nobody's after a power cut
 	o.RunsDir, o.Name, o.Count, o.Inexact, o.Until = scratch, u.Name, steps, w.Inexact, u.Until
 	if o.Name == "" {
 		o.Name = "unit"
