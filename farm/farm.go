@@ -40,7 +40,7 @@ const (
 
 // Farm carries units to workers and results back. Its methods are for any goroutine.
 type Farm interface {
-	// Submit queues a unit.
+	// Submit queues a unit. One that has had a result is carried out anew.
 	Submit(ctx context.Context, t Task) error
 	// Result waits for the next result. Each unit has one, however often it was carried out; a second one that differs is
 	// a [*Conflict].
@@ -55,7 +55,7 @@ type Farm interface {
 	// Done gives the unit's result, whose files were put before.
 	Done(ctx context.Context, l *Lease, r Result) error
 
-	// Put stores a file of a unit, Get reads it, and Drop forgets files.
+	// Put stores a file of a unit, Get reads it, and Drop forgets files. Get's error is [ErrGone] where the file is not there.
 	Put(ctx context.Context, k Key, f File, r io.Reader) error
 	Get(ctx context.Context, k Key, f File) (io.ReadCloser, error)
 	Drop(ctx context.Context, k Key, list []File) error
@@ -67,6 +67,9 @@ type Farm interface {
 	// Close ends the study where its coordinator calls it: workers then get ErrEnded once nothing is queued.
 	Close() error
 }
+
+// ErrGone says that a file is not there: a worker sent it to a coordinator that is no more. The unit is to be submitted again.
+var ErrGone = errors.New("the file is not there")
 
 // ErrEnded says that the study is over.
 var ErrEnded = errors.New("the study has ended")

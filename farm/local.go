@@ -69,6 +69,7 @@ func (f *local) wait(ctx context.Context, try func() bool) error {
 func (f *local) Submit(_ context.Context, t Task) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	delete(f.first, t.Unit.Key())
 	f.queue = append(f.queue, &item{task: t})
 	f.move()
 	return nil
@@ -208,7 +209,7 @@ func (f *local) Get(_ context.Context, k Key, file File) (io.ReadCloser, error) 
 	defer f.mu.Unlock()
 	b, ok := f.files[name(k, file)]
 	if !ok {
-		return nil, fmt.Errorf("the farm has no file %s of unit %.12s", file.Name, k)
+		return nil, fmt.Errorf("file %s of unit %.12s: %w", file.Name, k, ErrGone)
 	}
 	return io.NopCloser(bytes.NewReader(b)), nil
 }

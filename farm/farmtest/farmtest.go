@@ -53,13 +53,14 @@ func Run(t *testing.T, open func(t *testing.T) (coordinator, worker farm.Farm), 
 		}
 	}
 	for name, test := range map[string]func(*testing.T, opener, func(*testing.T)){
-		"units go out, results come back":              goOut,
-		"a unit that is handed back goes on elsewhere": handedBack,
-		"files":                       files,
-		"a second result is compared": second,
+		"units go out, results come back":                goOut,
+		"a unit that is handed back goes on elsewhere":   handedBack,
+		"a unit is carried out anew":                     anew,
+		"files":                                          files,
+		"a second result is compared":                    second,
 		"a unit under which workers vanish is put aside": aside,
-		"waits end":               waits,
-		"what workers do is told": told,
+		"waits end":                                      waits,
+		"what workers do is told":                        told,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if bubble {
@@ -114,6 +115,17 @@ func handedBack(t *testing.T, open opener, _ func(*testing.T)) {
 	}
 }
 
+func anew(t *testing.T, open opener, _ func(*testing.T)) {
+	c, w := open(t)
+	for _, text := range []string{"x", "y"} { // no conflict: the first result was of no use
+		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("u", 1)}))
+		done(t, w, lease(t, w, "w", "u"), result("w", text))
+		if r := must.Get(c.Result(t.Context()))(t); r.Files[0].Hash != farm.HashOf([]byte(text)) {
+			t.Errorf("%+v, want the result %s", r, text)
+		}
+	}
+}
+
 func files(t *testing.T, open opener, _ func(*testing.T)) {
 	c, w := open(t)
 	u := Unit("u", 1)
@@ -128,8 +140,8 @@ func files(t *testing.T, open opener, _ func(*testing.T)) {
 	}
 	must.Do(t, r.Close())
 	must.Do(t, c.Drop(t.Context(), u.Key(), []farm.File{file}))
-	if _, err := c.Get(t.Context(), u.Key(), file); err == nil {
-		t.Error("a dropped file is still there")
+	if _, err := c.Get(t.Context(), u.Key(), file); !errors.Is(err, farm.ErrGone) {
+		t.Errorf("a dropped file: %v, want ErrGone", err)
 	}
 }
 

@@ -53,6 +53,7 @@ type conn struct {
 	server        *server.Server
 	store         string
 	stopped       func() bool
+	given         sync.Map // keys of the results that Result has given
 	first, faults js.KeyWatcher
 }
 
@@ -176,6 +177,11 @@ func (c *conn) Submit(ctx context.Context, t farm.Task) error {
 	if err != nil {
 		return err
 	}
+	if _, ok := c.given.LoadAndDelete(t.Unit.Key()); ok {
+		if err := c.results.Purge(ctx, string(t.Unit.Key())); err != nil {
+			return err
+		}
+	}
 	_, err = c.stream.Publish(ctx, unitSubject, b)
 	return err
 }
@@ -200,6 +206,7 @@ func (c *conn) Result(ctx context.Context) (r farm.Result, err error) {
 			if err != nil {
 				return r, fmt.Errorf("unit %.12s: %w", e.Key(), err)
 			}
+			c.given.Store(got.Key, true)
 			return *got, nil
 		case <-ctx.Done():
 			return r, context.Cause(ctx)
@@ -218,6 +225,9 @@ func (c *conn) Put(ctx context.Context, k farm.Key, f farm.File, r io.Reader) er
 
 func (c *conn) Get(ctx context.Context, k farm.Key, f farm.File) (io.ReadCloser, error) {
 	r, err := c.files.Get(ctx, object(k, f))
+	if errors.Is(err, js.ErrObjectNotFound) {
+		err = farm.ErrGone
+	}
 	if err != nil {
 		return nil, fmt.Errorf("file %s of unit %.12s: %w", f.Name, k, err)
 	}
