@@ -186,7 +186,7 @@ func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) {
 		e.Keep(r)
 		return
 	}
-	for _, i := range list {
+	for n, i := range list {
 		d.begin(i)
 		o := Outcome{Begun: true}
 		switch {
@@ -197,11 +197,26 @@ func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) {
 		default:
 			o.Result, o.Err = d.place(ctx, r, d.runs[i])
 		}
+		if errors.Is(o.Err, farm.ErrGone) && n == 0 {
+			d.again(ctx, e, r.Key)
+			return
+		}
 		d.end(i, o)
 	}
 	delete(d.units, r.Key)
 	// What is not dropped stays until the study ends.
 	_ = d.farm.Drop(ctx, r.Key, append(r.Files, r.Beside...))
+}
+
+// again asks anew for a unit whose files went to another coordinator.
+func (d *farmed) again(ctx context.Context, e *Elsewhere, k farm.Key) {
+	list := d.units[k]
+	delete(d.units, k)
+	for _, i := range list {
+		if err := d.submit(ctx, e, i); err != nil {
+			d.end(i, Outcome{Begun: true, Err: err})
+		}
+	}
 }
 
 // place writes a result's files, under another name first, where the run would have written them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -316,4 +317,33 @@ func TestEarlyResult(t *testing.T) {
 	if s := must.Get(ReadStanding(filepath.Join(runs, "a")))(t); !s.Paused() || s.Steps != 6 {
 		t.Errorf("%+v, want a run that paused at step 6", s)
 	}
+}
+
+// losing is a farm that has lost the first file that is asked for.
+type losing struct {
+	farm.Farm
+	once sync.Once
+}
+
+func (l *losing) Get(ctx context.Context, k farm.Key, f farm.File) (r io.ReadCloser, err error) {
+	lost := false
+	l.once.Do(func() { lost = true })
+	if lost {
+		return nil, farm.ErrGone
+	}
+	return l.Farm.Get(ctx, k, f)
+}
+
+// A result whose files went to another coordinator is asked for again.
+func TestGone(t *testing.T) {
+	e := away(t, farm.NewLocal(), 1, nil)
+	e.Farm = &losing{Farm: e.Farm}
+	runs := t.TempDir()
+	a, b := remote(e, runs, "a", small["lqr"], t), remote(e, runs, "b", small["lqr"], t) // one unit
+	for _, o := range Together(t.Context(), []Planned{a, b}, 1) {
+		must.Do(t, o.Err)
+	}
+	want := finished(t, a.Experiment)
+	same(t, "a", outcome(t, fast{}, filepath.Join(runs, "a")), want)
+	same(t, "b", outcome(t, fast{}, filepath.Join(runs, "b")), want)
 }
