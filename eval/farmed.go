@@ -67,11 +67,15 @@ func (r *Request) playAway(ctx context.Context, p *Played, jobs []job, traces []
 		} else if res, err = r.Away.Farm.Result(ctx); err != nil {
 			return err
 		}
-		r.Away.Keep(res)
 		list := a.units[res.Key]
 		delete(a.units, res.Key)
 		for _, s := range list {
-			if err := a.take(ctx, s, res); err != nil {
+			if err = a.take(ctx, s, res); errors.Is(err, farm.ErrGone) { // it went to another coordinator
+				err = a.ask(ctx, s)
+			} else if err == nil {
+				r.Away.Keep(res)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: what worker %s played: %w", r.Contestants[jobs[s.from].contestant].versionName(jobs[s.from].version),
 					res.Worker, err)
 			}
