@@ -98,13 +98,13 @@ func decodePolicy(b []byte) (*agents.PolicyFile, error) {
 }
 
 // Evaluate carries out a unit that evaluates: it is that of [train.Worker].
-func Evaluate(ctx context.Context, u *farm.Unit, o train.Options, inputs, dir string, steps *atomic.Int64) (any, []string, error) {
+func Evaluate(ctx context.Context, by *train.Worker, u *farm.Unit, inputs, dir string, steps *atomic.Int64) (any, []string, error) {
 	var q playing
 	if err := json.Unmarshal(u.Config, &q); err != nil {
 		return nil, nil, fmt.Errorf("unit %s: %w", u.Name, err)
 	}
 	began := time.Now()
-	r, err := q.request(u, o, inputs)
+	r, err := q.request(u, by.Options, inputs)
 	if err != nil {
 		return nil, nil, fmt.Errorf("unit %s: %w", u.Name, err)
 	}
@@ -124,7 +124,9 @@ func Evaluate(ctx context.Context, u *farm.Unit, o train.Options, inputs, dir st
 		if err := w.play(ctx, r, job{seed: i}, p, &t); err != nil {
 			return nil, nil, err
 		}
-		steps.Add(p.Episodes[0][0][i].Length)
+		if n := steps.Add(p.Episodes[0][0][i].Length); n > int64(by.MaxSteps) {
+			return nil, nil, fmt.Errorf("unit %s: it has more than %d steps, which this worker does at most: see --max-steps", u.Name, by.MaxSteps)
+		}
 		out.Steps[i], out.Samples[i] = t.steps, t.samples
 	}
 	out.Episodes, took.Playing = p.Episodes[0][0], time.Since(began)-took.Setup
@@ -137,6 +139,9 @@ func Evaluate(ctx context.Context, u *farm.Unit, o train.Options, inputs, dir st
 
 // request is what a unit asks for, with one contestant.
 func (q *playing) request(u *farm.Unit, o train.Options, inputs string) (*Request, error) {
+	if o.Catalog == nil {
+		o.Catalog = catalog.Default()
+	}
 	x, err := configs.ParseResolved("unit "+u.Name, q.Experiment, nil, o.Catalog)
 	if err != nil {
 		return nil, err

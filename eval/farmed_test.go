@@ -122,11 +122,15 @@ func TestAwayRefuses(t *testing.T) {
 		"a path of this machine":    {Experiment: text, Baseline: "riccati", Config: []byte(`{"file": "/etc/passwd"}`), Seeds: []uint64{1}},
 		"it reads a file":           {Experiment: text, Baseline: "autoscaler", Config: []byte(`{"file": "x"}`), Seeds: []uint64{1}},
 		"want keys and values":      {Seeds: []uint64{1}, Baseline: "riccati", Experiment: []byte(`""`)},
+		"it has more than 9 steps":  {Experiment: text, Baseline: "riccati", Config: []byte("{}"), Seeds: []uint64{7, 8}},
 		"larger than --fetch-limit": {Experiment: text, Seeds: []uint64{1}, Traced: 1},
 	} {
 		u := farm.Unit{Kind: farm.Evaluate, Config: must.Get(json.Marshal(q))(t), Revision: "test", Kernels: e.Kernels}
 		if q.Traced == 1 {
 			u.Inputs = map[string]farm.Hash{policyInput: bad}
+		}
+		if w.MaxSteps = 1e6; len(q.Seeds) == 2 && q.Seeds[0] == 7 {
+			w.MaxSteps = 9
 		}
 		r, _, err := w.Do(t.Context(), farm.NewLease(farm.Task{Unit: u}, nil), new(atomic.Int64))
 		if err != nil || !strings.Contains(r.Error, want) {

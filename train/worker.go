@@ -38,7 +38,7 @@ type Worker struct {
 	Inexact           bool
 	// Evaluate, where set, carries out a unit that evaluates: inputs is the folder of what it names, and the files that are
 	// its result are written to dir.
-	Evaluate func(ctx context.Context, u *farm.Unit, o Options, inputs, dir string, steps *atomic.Int64) (
+	Evaluate func(ctx context.Context, w *Worker, u *farm.Unit, inputs, dir string, steps *atomic.Int64) (
 		summary any, files []string, err error)
 }
 
@@ -114,7 +114,7 @@ func (w *Worker) evaluate(ctx context.Context, u *farm.Unit, scratch string, ste
 	if dir, err = os.MkdirTemp(scratch, "evaluation-"); err != nil {
 		return nil, "", nil, err
 	}
-	res, files, err = w.Evaluate(ctx, u, w.Options.filled(), inputs, dir, steps)
+	res, files, err = w.Evaluate(ctx, w, u, inputs, dir, steps)
 	return res, dir, files, err
 }
 
