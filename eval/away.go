@@ -49,6 +49,9 @@ const (
 	playedFile  = "played.gob"
 )
 
+// maxSeeds bounds the workload seeds of a unit.
+const maxSeeds = 10_000
+
 // portion is what a unit played: an episode for each seed, and the steps and samples of those that are traced.
 type portion struct {
 	Episodes []envs.Episode
@@ -102,6 +105,9 @@ func Evaluate(ctx context.Context, by *train.Worker, u *farm.Unit, inputs, dir s
 	var q playing
 	if err := json.Unmarshal(u.Config, &q); err != nil {
 		return nil, nil, fmt.Errorf("unit %s: %w", u.Name, err)
+	}
+	if len(q.Seeds) > maxSeeds {
+		return nil, nil, fmt.Errorf("unit %s: %d workload seeds, want at most %d", u.Name, len(q.Seeds), maxSeeds)
 	}
 	began := time.Now()
 	r, err := q.request(u, by.Options, inputs)

@@ -190,7 +190,7 @@ func (a *asking) take(ctx context.Context, s asked, res farm.Result) error {
 	if first.seed > 0 {
 		return nil
 	}
-	n, end := int(max(unitTime, setupShare*took.Setup)/each)+1, s.from+len(seeds)
+	n, end := min(int(max(unitTime, setupShare*took.Setup)/each)+1, maxSeeds), s.from+len(seeds)
 	for from := s.to; from < end; from += n {
 		if err := a.ask(ctx, asked{block{from, min(from+n, end)}, s.proto}); err != nil {
 			return err

@@ -115,15 +115,16 @@ func TestAwayRefuses(t *testing.T) {
 	bad := farm.HashOf([]byte("no policy"))
 	must.Do(t, e.Farm.Put(t.Context(), farm.InputsKey, farm.File{Hash: bad}, strings.NewReader("no policy")))
 	for want, q := range map[string]playing{
-		"policy.gob":                {Experiment: text, Seeds: []uint64{1}},
-		"0 workload seeds":          {Experiment: text, Baseline: "riccati", Config: []byte("{}")},
-		`no policy "nobody"`:        {Experiment: text, Baseline: "nobody", Seeds: []uint64{1}},
-		"workload seed 1 is given":  {Experiment: text, Baseline: "riccati", Config: []byte("{}"), Seeds: []uint64{1, 1}},
-		"a path of this machine":    {Experiment: text, Baseline: "riccati", Config: []byte(`{"file": "/etc/passwd"}`), Seeds: []uint64{1}},
-		"it reads a file":           {Experiment: text, Baseline: "autoscaler", Config: []byte(`{"file": "x"}`), Seeds: []uint64{1}},
-		"want keys and values":      {Seeds: []uint64{1}, Baseline: "riccati", Experiment: []byte(`""`)},
-		"it has more than 9 steps":  {Experiment: text, Baseline: "riccati", Config: []byte("{}"), Seeds: []uint64{7, 8}},
-		"larger than --fetch-limit": {Experiment: text, Seeds: []uint64{1}, Traced: 1},
+		"policy.gob":                 {Experiment: text, Seeds: []uint64{1}},
+		"0 workload seeds":           {Experiment: text, Baseline: "riccati", Config: []byte("{}")},
+		`no policy "nobody"`:         {Experiment: text, Baseline: "nobody", Seeds: []uint64{1}},
+		"workload seed 1 is given":   {Experiment: text, Baseline: "riccati", Config: []byte("{}"), Seeds: []uint64{1, 1}},
+		"a path of this machine":     {Experiment: text, Baseline: "riccati", Config: []byte(`{"file": "/etc/passwd"}`), Seeds: []uint64{1}},
+		"it reads a file":            {Experiment: text, Baseline: "autoscaler", Config: []byte(`{"file": "x"}`), Seeds: []uint64{1}},
+		"want keys and values":       {Seeds: []uint64{1}, Baseline: "riccati", Experiment: []byte(`""`)},
+		"10001 workload seeds, want": {Seeds: make([]uint64, maxSeeds+1), Baseline: "riccati", Experiment: text},
+		"it has more than 9 steps":   {Experiment: text, Baseline: "riccati", Config: []byte("{}"), Seeds: []uint64{7, 8}},
+		"larger than --fetch-limit":  {Experiment: text, Seeds: []uint64{1}, Traced: 1},
 	} {
 		u := farm.Unit{Kind: farm.Evaluate, Config: must.Get(json.Marshal(q))(t), Revision: "test", Kernels: e.Kernels}
 		if q.Traced == 1 {
