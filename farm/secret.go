@@ -58,7 +58,11 @@ func secret(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if open := info.Mode().Perm() & 0o077; open != 0 && runtime.GOOS != "windows" {
+	open := info.Mode().Perm() & 0o077
+	if foreign(info) { // in a Kubernetes Secret files are root's, and the pod's group may read them
+		open &^= 0o040
+	}
+	if open != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("%s: others may use it (mode %04o), want mode 0600: chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	if info.Size() > 1<<16 {
