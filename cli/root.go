@@ -107,7 +107,7 @@ func newRoot(p *Program) *cobra.Command {
 		commands  []*command
 	}{
 		{"train", "Train:", []*command{newCommand(), trainCommand(), resumeCommand(), sweepCommand(), libraryCommand(),
-			workerCommand(), workersCommand(), onlineCommand()}},
+			workerCommand(), workersCommand(), launchCommand(), onlineCommand()}},
 		{"judge", "Judge:", []*command{evalCommand(), frontierCommand(), plotCommand(), powerCommand(), explainCommand()}},
 		{"plan", "Plan:", []*command{searchCommand(), whatifCommand(), profileCommand(), traceCommand()}},
 		{"use", "Use:", []*command{exportCommand(), serveCommand(), zooCommand(), checkCommand(), stepServerCommand()}},
