@@ -39,6 +39,8 @@ func TestLaunch(t *testing.T) {
 		"--host is for ssh, not for slurm":   "launch slurm --join " + at + " --host a",
 		"--image is for kubernetes, not":     "launch ssh --join " + at + " --image a",
 		"--image is missing":                 "launch kubernetes --join " + at,
+		"--nats-nkey is \"/etc/u.nk\"":       "launch kubernetes --image i --nats-nkey /etc/u.nk --join nats://n:1",
+		"want nats://HOST:PORT or tls:":      "launch slurm --nats-nkey u.nk --join h",
 		"--secret is \"A\"":                  "launch kubernetes --image i --secret A --join " + at,
 		"warning: --join nats://127.0.0.1:1": "launch kubernetes --join nats://127.0.0.1:1",
 	} {
