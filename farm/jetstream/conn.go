@@ -198,21 +198,28 @@ func (c *conn) Tell(ctx context.Context, s farm.Standing) error {
 }
 
 func (c *conn) Told(ctx context.Context) (out []farm.Standing, err error) {
+	ctx, cancel := context.WithTimeout(ctx, toldTime/6) // a cluster may be choosing a leader
+	defer cancel()
 	w, err := c.told.WatchAll(ctx, js.IgnoreDeletes())
 	if err != nil {
 		return nil, err
 	}
-	for e := range w.Updates() {
-		if e == nil { // all that was there is told
-			break
+	defer w.Stop() //nolint:errcheck // what was there is told
+	for {
+		select {
+		case e := <-w.Updates():
+			if e == nil { // all that was there is told
+				return out, ctx.Err()
+			}
+			var s farm.Standing
+			if err := json.Unmarshal(e.Value(), &s); err != nil {
+				return nil, err
+			}
+			out = append(out, s)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
-		var s farm.Standing
-		if err := json.Unmarshal(e.Value(), &s); err != nil {
-			return nil, errors.Join(err, w.Stop())
-		}
-		out = append(out, s)
 	}
-	return out, w.Stop()
 }
 
 func (c *conn) Close() error {

@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// slowest is the least rate at which a file is moved, in bytes a second, after a time in which nothing may come.
+	// slowest is the least rate at which a file is moved, in bytes a second, after a time in which nothing may come. A request
+	// that a server took with it is not answered: the next attempt is made when that time is over.
 	slowest = 1 << 20
-	silence = 30 * time.Second
+	silence = 5 * time.Second
 	// attempts is how often a file is asked for whose reading fails.
 	attempts = 5
 )
