@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,19 +21,24 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/farm/jetstream"
+	"github.com/stoker-rl/stoker/farm/metrics"
 	"github.com/stoker-rl/stoker/train"
 )
 
 // coordinator are the flags of commands whose runs workers may carry out.
 type coordinator struct {
-	listen, token string
-	nats          jetstream.Credentials
+	listen, token, metrics string
+	nats                   jetstream.Credentials
 }
+
+// farmed are the names of the flags.
+var farmed = []string{"listen", "token-file", "metrics", "nats-creds", "nats-nkey", "nats-ca", "nats-cert", "nats-key"}
 
 func (f *coordinator) flags() []flag {
 	return append(natsFlags(&f.nats),
 		option(&f.listen, "listen", "HOST:PORT on which workers (stoker worker) join and train the runs; or servers of your own NATS "+
 			"cluster, as in tls://HOST:PORT,HOST:PORT/STUDY; nothing is trained in this process"),
+		option(&f.metrics, "metrics", "with --listen: HOST:PORT of this machine's own on which Prometheus finds the farm's metrics, at /metrics"),
 		option(&f.token, "token-file", "with --listen: file with the workers' token, made where it is not there "+
 			"(default: farm.token in the user's configuration folder)"),
 	)
@@ -77,12 +83,39 @@ func tokenFile(path string) (string, error) {
 	return filepath.Join(dir, "stoker", "farm.token"), err
 }
 
-// open starts the farm where --listen asks for one, and says how workers join. Close ends the study.
-func (f *coordinator) open(c *call) (e *train.Elsewhere, closed func() error, err error) {
+// open starts the farm where --listen asks for one, for so many units, and says how workers join. Closed ends the study.
+func (f *coordinator) open(c *call, units int) (e *train.Elsewhere, closed func() error, err error) {
 	if f.listen == "" {
-		return nil, func() error { return nil }, c.without("is given without --listen, want both", "token-file", "nats-creds", "nats-nkey",
-			"nats-ca", "nats-cert", "nats-key")
+		return nil, func() error { return nil }, c.without("is given without --listen, want both", farmed[1:]...)
 	}
+	if e, closed, err = f.start(c); err == nil && f.metrics != "" {
+		closed, err = f.measure(c, e, units, closed)
+	}
+	return e, closed, err
+}
+
+// measure answers Prometheus until the farm is closed.
+func (f *coordinator) measure(c *call, e *train.Elsewhere, units int, closed func() error) (func() error, error) {
+	if !farm.Loopback(f.metrics) {
+		return nil, errors.Join(usage("--metrics: %q, want HOST:PORT of this machine's own, as in 127.0.0.1:9464: metrics are not encrypted",
+			f.metrics), closed())
+	}
+	l, err := net.Listen("tcp", f.metrics)
+	if err != nil {
+		return nil, errors.Join(usage("--metrics: %w", err), closed())
+	}
+	w := metrics.Watch(e.Farm, units)
+	e.Farm = w
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", w.Handler())
+	s := &http.Server{Handler: mux, ReadTimeout: time.Second, MaxHeaderBytes: 1 << 14}
+	go s.Serve(l) //nolint:errcheck // until it is closed
+	fmt.Fprintf(c.errs, "metrics: http://%s/metrics\n", l.Addr())
+	return func() error { return errors.Join(s.Close(), closed()) }, nil
+}
+
+// start starts the farm.
+func (f *coordinator) start(c *call) (e *train.Elsewhere, closed func() error, err error) {
 	if strings.Contains(f.listen, "://") {
 		return f.join(c)
 	}

@@ -4,6 +4,8 @@ package cli
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,12 +16,12 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
-// told passes on the first line that matches.
+// told passes on the first match.
 type told struct {
 	bytes.Buffer
 	mu    sync.Mutex
 	what  *regexp.Regexp
-	lines chan string
+	lines chan []string
 }
 
 func (o *told) Write(b []byte) (int, error) {
@@ -27,10 +29,20 @@ func (o *told) Write(b []byte) (int, error) {
 	defer o.mu.Unlock()
 	n, err := o.Buffer.Write(b)
 	if m := o.what.FindStringSubmatch(o.String()); m != nil && o.lines != nil {
-		o.lines <- m[1]
+		o.lines <- m
 		o.lines = nil
 	}
 	return n, err
+}
+
+// Metrics are for this machine alone; where they can't be told, no study is left open.
+func TestMetricsUsage(t *testing.T) {
+	file, token := config(t, brief), filepath.Join(t.TempDir(), "token")
+	code, _, errs := stoker("sweep", file, "--runs", t.TempDir(), "--grid", "agent.actor_rate=1e-4,1e-3", "--listen", "127.0.0.1:0", "--token-file",
+		token, "--metrics", "0.0.0.0:0")
+	if code != exitUsage || !strings.Contains(errs, `--metrics: "0.0.0.0:0", want HOST:PORT of this machine's own`) {
+		t.Errorf("exit %d, %s", code, errs)
+	}
 }
 
 // A sweep that workers train leaves the files of one that is trained at home.
@@ -43,12 +55,12 @@ func TestSweepByWorkers(t *testing.T) {
 	if code, _, errs := stoker(sweep(home)...); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	out := &told{what: regexp.MustCompile(`--join '([^']+)'`), lines: make(chan string, 1)}
+	out := &told{what: regexp.MustCompile(`(?s)--join '([^']+)'.*metrics: (\S+)`), lines: make(chan []string, 1)}
 	joined := out.lines
 	var all sync.WaitGroup
 	all.Go(func() {
 		root := newRoot(Default())
-		root.SetArgs(sweep(away, "--listen", "127.0.0.1:0", "--token-file", token))
+		root.SetArgs(sweep(away, "--listen", "127.0.0.1:0", "--token-file", token, "--metrics", "127.0.0.1:0"))
 		root.SetOut(out)
 		root.SetErr(out)
 		if code := exitCode(root, root.ExecuteContext(t.Context())); code != exitDone {
@@ -56,7 +68,14 @@ func TestSweepByWorkers(t *testing.T) {
 			close(joined)
 		}
 	})
-	if at := <-joined; at != "" {
+	if m := <-joined; m != nil {
+		at := m[1]
+		answer := must.Get(http.Get(m[2]))(t)
+		body := must.Get(io.ReadAll(answer.Body))(t)
+		must.Do(t, answer.Body.Close())
+		if !strings.Contains(string(body), `stoker_farm_units{state="queued"} 4`) {
+			t.Errorf("the metrics are\n%s", body)
+		}
 		for range 2 {
 			all.Go(func() {
 				if code, _, errs := stoker("worker", "--join", at, "--token-file", token); code != exitDone {

@@ -114,7 +114,7 @@ func (f *trainFlags) run(c *call) (any, error) {
 		_, err = c.out.Write(text)
 		return nil, err
 	}
-	for _, flag := range []string{"jobs", "listen", "token-file"} {
+	for _, flag := range append([]string{"jobs"}, farmed...) {
 		if c.given(flag) && f.seeds == "" {
 			return nil, usage("--%s is given without --seeds, want both", flag)
 		}
@@ -136,7 +136,7 @@ func (f *trainFlags) run(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, closed, err := f.coordinator.open(c)
+	e, closed, err := f.coordinator.open(c, len(list))
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +293,7 @@ func resumeCommand() *command {
 			if c.given("jobs") {
 				return nil, usage("--jobs is for sweeps; %s is none", c.args[0])
 			}
-			if err := c.without("is for sweeps; "+c.args[0]+" is none", "listen", "token-file"); err != nil {
+			if err := c.without("is for sweeps; "+c.args[0]+" is none", farmed...); err != nil {
 				return nil, err
 			}
 			x, err := train.ReadConfig(c.args[0], c.Catalog)
