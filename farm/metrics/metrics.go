@@ -20,8 +20,9 @@ type Farm struct {
 	units int
 	began time.Time
 
-	mu      sync.Mutex
-	results map[string]int // by what became of units
+	mu        sync.Mutex
+	submitted int
+	results   map[string]int // by what became of units
 }
 
 // The results of units.
@@ -31,9 +32,17 @@ const (
 	aside  = "aside"
 )
 
-// Watch counts the results of a farm, which is to have so many from now on.
+// Watch counts the units of a farm, which is to have so many from now on: those submitted so far where it is smaller.
 func Watch(f farm.Farm, units int) *Farm {
 	return &Farm{Farm: f, units: units, began: time.Now(), results: map[string]int{}}
+}
+
+// Submit is that of the farm.
+func (f *Farm) Submit(ctx context.Context, t farm.Task) error {
+	f.mu.Lock()
+	f.submitted++
+	f.mu.Unlock()
+	return f.Farm.Submit(ctx, t)
 }
 
 // Result is that of the farm.
@@ -96,8 +105,8 @@ func (f *Farm) Collect(ch chan<- prometheus.Metric) {
 		over += f.results[what]
 		ch <- prometheus.MustNewConstMetric(resultsDesc, prometheus.CounterValue, float64(f.results[what]), what)
 	}
+	left := max(f.units-over, f.submitted-over, 0)
 	f.mu.Unlock()
-	left := max(f.units-over, 0)
 	rate := float64(over) / max(time.Since(f.began).Seconds(), 1e-3)
 	gauge(rateDesc, rate)
 	if over > 0 {
