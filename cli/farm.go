@@ -29,6 +29,7 @@ import (
 type coordinator struct {
 	listen, token, metrics string
 	nats                   jetstream.Credentials
+	units                  int // that are to come, for the metrics: those submitted so far where it is smaller
 }
 
 // farmed are the names of the flags.
@@ -83,19 +84,19 @@ func tokenFile(path string) (string, error) {
 	return filepath.Join(dir, "stoker", "farm.token"), err
 }
 
-// open starts the farm where --listen asks for one, for so many units, and says how workers join. Closed ends the study.
-func (f *coordinator) open(c *call, units int) (e *train.Elsewhere, closed func() error, err error) {
+// open starts the farm where --listen asks for one, and says how workers join. Closed ends the study.
+func (f *coordinator) open(c *call) (e *train.Elsewhere, closed func() error, err error) {
 	if f.listen == "" {
 		return nil, func() error { return nil }, c.without("is given without --listen, want both", farmed[1:]...)
 	}
 	if e, closed, err = f.start(c); err == nil && f.metrics != "" {
-		closed, err = f.measure(c, e, units, closed)
+		closed, err = f.measure(c, e, closed)
 	}
 	return e, closed, err
 }
 
 // measure answers Prometheus until the farm is closed.
-func (f *coordinator) measure(c *call, e *train.Elsewhere, units int, closed func() error) (func() error, error) {
+func (f *coordinator) measure(c *call, e *train.Elsewhere, closed func() error) (func() error, error) {
 	if !farm.Loopback(f.metrics) {
 		return nil, errors.Join(usage("--metrics: %q, want HOST:PORT of this machine's own, as in 127.0.0.1:9464: metrics are not encrypted",
 			f.metrics), closed())
@@ -104,7 +105,7 @@ func (f *coordinator) measure(c *call, e *train.Elsewhere, units int, closed fun
 	if err != nil {
 		return nil, errors.Join(usage("--metrics: %w", err), closed())
 	}
-	w := metrics.Watch(e.Farm, units)
+	w := metrics.Watch(e.Farm, f.units)
 	e.Farm = w
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", w.Handler())

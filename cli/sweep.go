@@ -233,7 +233,8 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, 
 	if by.listen != "" && s.Plan.Study != nil {
 		return nil, usage("--listen: workers train whole runs; leave it out with --halving, --hyperband, --propose, --score-seeds and --final")
 	}
-	e, closed, err := by.open(c, most)
+	by.units = most
+	e, closed, err := by.open(c)
 	if err != nil {
 		return nil, err
 	}

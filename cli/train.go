@@ -136,7 +136,8 @@ func (f *trainFlags) run(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, closed, err := f.coordinator.open(c, len(list))
+	f.units = len(list)
+	e, closed, err := f.coordinator.open(c)
 	if err != nil {
 		return nil, err
 	}
