@@ -104,7 +104,7 @@ func (r *reader) Close() error {
 }
 
 func (c *conn) Drop(ctx context.Context, k farm.Key, list []farm.File) error {
-	for _, f := range list {
+	for _, f := range farm.Stored(list) {
 		err := c.again(ctx, func() error { return c.files.Delete(ctx, object(k, f)) })
 		if err != nil && !errors.Is(err, js.ErrObjectNotFound) {
 			return err

@@ -172,7 +172,7 @@ func (c *conn) keep(ctx context.Context) error {
 			return err
 		}
 		r, err := farm.ParseResult(e.Value())
-		if err != nil || r.Error != "" || slices.ContainsFunc(append(r.Files, r.Beside...), func(f farm.File) bool {
+		if err != nil || r.Error != "" || slices.ContainsFunc(farm.Stored(append(r.Files, r.Beside...)), func(f farm.File) bool {
 			return !there[object(r.Key, f)]
 		}) {
 			if err := c.results.Purge(ctx, key); err != nil {

@@ -102,7 +102,7 @@ func TestClusterCoordinatorReturns(t *testing.T) {
 	at, seed := serve(t, server.Options{JetStream: true})
 	l := &Cluster{[]string{"nats://" + at}, "one", Credentials{NKey: seed}}
 	first, w := studied(t, l)
-	put := map[string]farm.File{}
+	put, dir := map[string]farm.File{}, t.TempDir()
 	for i, name := range []string{"whole", "taken", "failed", "queued"} {
 		u := farmtest.Unit(name, uint64(i))
 		must.Do(t, first.Submit(t.Context(), farm.Task{Unit: u}))
@@ -111,7 +111,8 @@ func TestClusterCoordinatorReturns(t *testing.T) {
 		}
 		lease := must.Get(w.Lease(t.Context(), "w"))(t)
 		f := farm.File{Name: "a", Hash: farm.HashOf([]byte(name)), Size: int64(len(name))}
-		must.Do(t, w.Put(t.Context(), lease.Key, f, strings.NewReader(name)))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "a"), []byte(name), 0o600))
+		must.Do(t, farm.PutFiles(t.Context(), w, lease.Key, dir, []farm.File{f}))
 		r := farm.Result{Key: lease.Key, Name: name, Worker: "w", Files: []farm.File{f}}
 		if name == "failed" {
 			r.Error = "no memory"
