@@ -57,6 +57,7 @@ type conn struct {
 	// Of the coordinator alone.
 	server        *server.Server
 	store         string
+	stopped       func() bool
 	first, faults js.KeyWatcher
 	kept          map[farm.Key]bool // results that an earlier coordinator has not taken
 }

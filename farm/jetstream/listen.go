@@ -95,20 +95,29 @@ func start(ctx context.Context, so *server.Options, o ListenOptions) (*conn, err
 		s.Shutdown()
 		return nil, err
 	}
-	c := &conn{nc: nc, name: plain, server: s, store: so.StoreDir, over: make(chan struct{})}
+	c := &conn{nc: nc, name: plain, server: s, store: so.StoreDir, over: make(chan struct{}), stopped: func() bool { return ctx.Err() != nil }}
 	if err := c.make(ctx, o); err != nil {
 		return nil, errors.Join(err, c.stop())
 	}
 	return c, nil
 }
 
-// stop ends the study: workers are told, and get a moment to leave.
-func (c *conn) stop() error {
-	err := errors.Join(c.nc.Publish(c.name+endSubject, nil), c.nc.Flush())
-	if c.server == nil {
-		return errors.Join(err, c.clear())
+// stop ends the server. Workers are told, and get a moment to leave; where the coordinator was stopped, they wait for the next.
+// On a cluster the study then stays as it is.
+func (c *conn) stop() (err error) {
+	end := time.Now()
+	if !c.stopped() {
+		err = errors.Join(c.nc.Publish(c.name+endSubject, nil), c.nc.Flush())
+		end = end.Add(goodbye)
 	}
-	for end := time.Now().Add(goodbye); c.server.NumClients() > 1 && time.Now().Before(end); {
+	if c.server == nil {
+		if !c.stopped() {
+			err = errors.Join(err, c.clear())
+		}
+		c.nc.Close()
+		return err
+	}
+	for c.server.NumClients() > 1 && time.Now().Before(end) {
 		time.Sleep(goodbye / 100)
 	}
 	c.nc.Close()

@@ -54,7 +54,7 @@ func (l *Cluster) listen(ctx context.Context, o ListenOptions) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{nc: nc, name: l.Name, over: make(chan struct{}), patience: election}
+	c := &conn{nc: nc, name: l.Name, over: make(chan struct{}), patience: election, stopped: func() bool { return ctx.Err() != nil }}
 	if err := c.claim(); err != nil {
 		nc.Close()
 		return nil, err
@@ -189,9 +189,7 @@ func (c *conn) keep(ctx context.Context) error {
 func (c *conn) clear() error {
 	ctx, cancel := context.WithTimeout(context.Background(), election/4)
 	defer cancel()
-	err := c.forget(ctx, c.name+unitStream, "KV_"+c.name+results, "KV_"+c.name+state, "KV_"+c.name+told, "OBJ_"+c.name+files)
-	c.nc.Close()
-	return err
+	return c.forget(ctx, c.name+unitStream, "KV_"+c.name+results, "KV_"+c.name+state, "KV_"+c.name+told, "OBJ_"+c.name+files)
 }
 
 // forget removes streams that are there.

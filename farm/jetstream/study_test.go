@@ -3,6 +3,7 @@
 package jetstream
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -97,11 +98,16 @@ func TestClusterRefuses(t *testing.T) {
 	}
 }
 
-// A coordinator that was killed leaves results and a queue. The next one takes the results, and fills the queue anew.
+// A coordinator that was stopped leaves results and a queue. The next one takes the results, and fills the queue anew.
 func TestClusterCoordinatorReturns(t *testing.T) {
 	at, seed := serve(t, server.Options{JetStream: true})
 	l := &Cluster{[]string{"nats://" + at}, "one", Credentials{NKey: seed}}
-	first, w := studied(t, l)
+	ctx, stop := context.WithCancel(t.Context())
+	first, _, err := Listen(ctx, ListenOptions{Cluster: l, Study: study})
+	must.Do(t, err)
+	w, _, err := Join(t.Context(), JoinOptions{Cluster: l})
+	must.Do(t, err)
+	defer w.Close() //nolint:errcheck // it is a test's
 	put, dir := map[string]farm.File{}, t.TempDir()
 	for i, name := range []string{"whole", "taken", "failed", "queued"} {
 		u := farmtest.Unit(name, uint64(i))
@@ -122,7 +128,8 @@ func TestClusterCoordinatorReturns(t *testing.T) {
 	}
 	taken := farmtest.Unit("taken", 1)
 	must.Do(t, first.Drop(t.Context(), taken.Key(), []farm.File{put["taken"]}))
-	first.(*conn).nc.Close()
+	stop()
+	must.Do(t, first.Close()) // it says nothing, as one that is killed
 	c, _, err := Listen(t.Context(), ListenOptions{Cluster: l, Study: study})
 	must.Do(t, err)
 	if r := must.Get(c.Result(t.Context()))(t); r.Name != "whole" {
