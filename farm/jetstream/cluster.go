@@ -41,8 +41,8 @@ func (c *Credentials) Files() (out []struct{ Flag, Path string }) {
 	return out
 }
 
-// Check reads the files, and reports what is wrong with flag and file.
-func (c *Credentials) Check() error {
+// Complete reports what is missing, by flags.
+func (c *Credentials) Complete() error {
 	if (c.Cert == "") != (c.Key == "") {
 		return errors.New("--nats-cert and --nats-key: one is given without the other, want both")
 	}
@@ -52,6 +52,14 @@ func (c *Credentials) Check() error {
 	}
 	if c.Creds != "" && c.NKey != "" {
 		return errors.New("--nats-creds and --nats-nkey are both given, want one of them")
+	}
+	return nil
+}
+
+// Check reads the files, and reports what is wrong with flag and file.
+func (c *Credentials) Check() error {
+	if err := c.Complete(); err != nil {
+		return err
 	}
 	for _, f := range c.Files() {
 		var b []byte

@@ -71,7 +71,7 @@ func (c *conn) claim() error {
 	other, err := c.nc.Request(c.name+claimSubject, nil, poll)
 	switch {
 	case err == nil:
-		return fmt.Errorf("the coordinator %s has a study of the name %s there: want another name, as in HOST:PORT/rates", other.Data, c.name)
+		return fmt.Errorf("the coordinator %.200q has a study of the name %s there: want another name, as in HOST:PORT/rates", other.Data, c.name)
 	case !errors.Is(err, nats.ErrNoResponders):
 		return err
 	}

@@ -84,10 +84,10 @@ func TestClusterRefuses(t *testing.T) {
 	studied(t, l)
 	other := secure(t)
 	for want, l := range map[string]*Cluster{
-		"process " + fmt.Sprint(os.Getpid()) + " has a study of the name one": l,
-		"does not know --nats-nkey " + poorSeed:                               {l.Servers, "two", Credentials{NKey: poorSeed}},
-		"jetstream not enabled":                                               {[]string{"nats://" + poor}, "one", Credentials{NKey: poorSeed}},
-		"certificate signed by unknown authority":                             {[]string{"tls://" + other.at}, "one", Credentials{Cert: other.Cert, Key: other.Key}},
+		"process " + fmt.Sprint(os.Getpid()) + `" has a study of the name one`: l,
+		"does not know --nats-nkey " + poorSeed:                                {l.Servers, "two", Credentials{NKey: poorSeed}},
+		"jetstream not enabled":                                                {[]string{"nats://" + poor}, "one", Credentials{NKey: poorSeed}},
+		"certificate signed by unknown authority":                              {[]string{"tls://" + other.at}, "one", Credentials{Cert: other.Cert, Key: other.Key}},
 	} {
 		if _, _, err := Listen(t.Context(), ListenOptions{Cluster: l, Study: study}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
