@@ -50,10 +50,17 @@ func launchCommand() *command {
 			if token != "" {
 				o.Secrets = append(o.Secrets, launch.Secret{Flag: "token-file", Path: token})
 			}
+			own := len(files.Files()) > 0
+			if own {
+				if err := errors.Join(files.Complete(), c.without("is for a coordinator's own server, not for one of --nats-… files",
+					"token-file")); err != nil {
+					return nil, usage("%w", err)
+				}
+			}
 			for _, f := range files.Files() {
 				o.Secrets = append(o.Secrets, launch.Secret(f))
 			}
-			return nil, writeLaunch(c, o, len(files.Files()) > 0)
+			return nil, writeLaunch(c, o, own)
 		},
 	}
 }
