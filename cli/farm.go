@@ -89,6 +89,9 @@ func (f *coordinator) open(c *call) (e *train.Elsewhere, closed func() error, er
 	if f.listen == "" {
 		return nil, func() error { return nil }, c.without("is given without --listen, want both", farmed[1:]...)
 	}
+	if f.metrics != "" && !farm.Loopback(f.metrics) {
+		return nil, nil, usage("--metrics: %q, want HOST:PORT of this machine's own, as in 127.0.0.1:9464: metrics are not encrypted", f.metrics)
+	}
 	if e, closed, err = f.start(c); err == nil && f.metrics != "" {
 		closed, err = f.measure(c, e, closed)
 	}
@@ -97,10 +100,6 @@ func (f *coordinator) open(c *call) (e *train.Elsewhere, closed func() error, er
 
 // measure answers Prometheus until the farm is closed.
 func (f *coordinator) measure(c *call, e *train.Elsewhere, closed func() error) (func() error, error) {
-	if !farm.Loopback(f.metrics) {
-		return nil, errors.Join(usage("--metrics: %q, want HOST:PORT of this machine's own, as in 127.0.0.1:9464: metrics are not encrypted",
-			f.metrics), closed())
-	}
 	l, err := net.Listen("tcp", f.metrics)
 	if err != nil {
 		return nil, errors.Join(usage("--metrics: %w", err), closed())

@@ -26,6 +26,7 @@ func TestFarmUsage(t *testing.T) {
 		"want 64 hexadecimal digits":                        append(sweep, "--listen", "127.0.0.1:0", "--token-file", short),
 		"--listen is for sweeps":                            {"resume", trained(t), "--listen", "127.0.0.1:0"},
 		"--listen is given without --seeds":                 {"train", file, "--listen", "127.0.0.1:0"},
+		"want HOST:PORT of this machine's own, as in":       append(sweep, "--listen", "127.0.0.1:0", "--metrics", "0.0.0.0:0"),
 		"--metrics is given without --seeds":                {"train", file, "--metrics", "127.0.0.1:0"},
 		"--metrics is given without --listen, want both":    append(sweep, "--metrics", "127.0.0.1:0"),
 		"--nats-nkey is given without --listen, want both":  append(sweep, "--nats-nkey", token),

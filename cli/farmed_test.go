@@ -35,16 +35,6 @@ func (o *told) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Metrics are for this machine alone; where they can't be told, no study is left open.
-func TestMetricsUsage(t *testing.T) {
-	file, token := config(t, brief), filepath.Join(t.TempDir(), "token")
-	code, _, errs := stoker("sweep", file, "--runs", t.TempDir(), "--grid", "agent.actor_rate=1e-4,1e-3", "--listen", "127.0.0.1:0", "--token-file",
-		token, "--metrics", "0.0.0.0:0")
-	if code != exitUsage || !strings.Contains(errs, `--metrics: "0.0.0.0:0", want HOST:PORT of this machine's own`) {
-		t.Errorf("exit %d, %s", code, errs)
-	}
-}
-
 // A sweep that workers train leaves the files of one that is trained at home.
 func TestSweepByWorkers(t *testing.T) {
 	file, token := config(t, brief), filepath.Join(t.TempDir(), "token")
