@@ -60,9 +60,10 @@ func TestSweepByWorkers(t *testing.T) {
 	})
 	if m := <-joined; m != nil {
 		at := m[1]
-		answer := must.Get(http.Get(m[2]))(t)
+		answer, err := http.Get(m[2])
+		must.Do(t, err)
+		defer answer.Body.Close()
 		body := must.Get(io.ReadAll(answer.Body))(t)
-		must.Do(t, answer.Body.Close())
 		if !strings.Contains(string(body), `stoker_farm_units{state="queued"} 4`) {
 			t.Errorf("the metrics are\n%s", body)
 		}

@@ -107,7 +107,7 @@ func TestClusterCoordinatorReturns(t *testing.T) {
 	must.Do(t, err)
 	w, _, err := Join(t.Context(), JoinOptions{Cluster: l})
 	must.Do(t, err)
-	defer w.Close() //nolint:errcheck // it is a test's
+	defer w.Close()
 	put, dir := map[string]farm.File{}, t.TempDir()
 	for i, name := range []string{"whole", "taken", "failed", "queued"} {
 		u := farmtest.Unit(name, uint64(i))
