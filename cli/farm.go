@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,18 +23,58 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/farm/jetstream"
+	"github.com/stoker-rl/stoker/farm/metrics"
 	"github.com/stoker-rl/stoker/train"
 )
 
 // coordinator are the flags of commands whose runs workers may carry out.
-type coordinator struct{ listen, token string }
+type coordinator struct {
+	listen, token, metrics string
+	nats                   jetstream.Credentials
+	units                  int // that are to come, for the metrics: those submitted so far where it is smaller
+}
+
+// farmed are the names of the flags.
+var farmed = []string{"listen", "token-file", "metrics", "nats-creds", "nats-nkey", "nats-ca", "nats-cert", "nats-key"}
 
 func (f *coordinator) flags() []flag {
-	return []flag{
-		option(&f.listen, "listen", "HOST:PORT on which workers (stoker worker) join and do the work, in place of this process"),
+	return append(natsFlags(&f.nats),
+		option(&f.listen, "listen", "HOST:PORT on which workers (stoker worker) join and do the work, in place of this process; or "+
+			"servers of your own NATS cluster, as in tls://HOST:PORT,HOST:PORT/STUDY"),
+		option(&f.metrics, "metrics", "with --listen: HOST:PORT of this machine's own on which Prometheus finds the farm's metrics, at /metrics"),
 		option(&f.token, "token-file", "with --listen: file with the workers' token, made where it is not there "+
 			"(default: farm.token in the user's configuration folder)"),
+	)
+}
+
+// natsFlags name the files for a NATS cluster of the user's own.
+func natsFlags(f *jetstream.Credentials) []flag {
+	return []flag{
+		option(&f.Creds, "nats-creds", "of your own NATS cluster: file with a user's JWT and seed"),
+		option(&f.NKey, "nats-nkey", "of your own NATS cluster: file with a user's seed"),
+		option(&f.CA, "nats-ca", "of your own NATS cluster: certificates that sign its own (PEM; default: the system's)"),
+		option(&f.Cert, "nats-cert", "of your own NATS cluster: the user's certificate (PEM)"),
+		option(&f.Key, "nats-key", "of your own NATS cluster: its key (PEM)"),
 	}
+}
+
+// cluster is the user's own, at an address of a flag.
+func cluster(c *call, flag, address string, files *jetstream.Credentials) (*jetstream.Cluster, error) {
+	if err := c.without("is for a coordinator's own server, not for --"+flag+" "+address+" with --nats-… files", "token-file"); err != nil {
+		return nil, err
+	}
+	l, err := jetstream.ParseCluster(address)
+	if err != nil {
+		return nil, usage("--%s: %w", flag, err)
+	}
+	if err := files.Check(); err != nil {
+		return nil, usage("%w", err)
+	}
+	if l.Open() {
+		fmt.Fprintf(c.errs, "warning: --%s %s: without tls:// others on the way can read and change runs and results\n", flag, address)
+	}
+	l.Credentials = *files
+	return l, nil
 }
 
 // tokenFile is the file where none is named.
@@ -44,10 +86,44 @@ func tokenFile(path string) (string, error) {
 	return filepath.Join(dir, "stoker", "farm.token"), err
 }
 
-// open starts the farm where --listen asks for one, and says how workers join. Close ends the study.
+// open starts the farm where --listen asks for one, and says how workers join. Closed ends the study.
 func (f *coordinator) open(c *call) (e *train.Elsewhere, closed func() error, err error) {
 	if f.listen == "" {
-		return nil, func() error { return nil }, c.without("is given without --listen, want both", "token-file")
+		return nil, func() error { return nil }, c.without("is given without --listen, want both", farmed[1:]...)
+	}
+	if f.metrics != "" && !farm.Loopback(f.metrics) {
+		return nil, nil, usage("--metrics: %q, want HOST:PORT of this machine's own, as in 127.0.0.1:9464: metrics are not encrypted", f.metrics)
+	}
+	if e, closed, err = f.start(c); err == nil && f.metrics != "" {
+		closed, err = f.measure(c, e, closed)
+	}
+	return e, closed, err
+}
+
+// measure answers Prometheus until the farm is closed.
+func (f *coordinator) measure(c *call, e *train.Elsewhere, closed func() error) (func() error, error) {
+	l, err := net.Listen("tcp", f.metrics)
+	if err != nil {
+		return nil, errors.Join(usage("--metrics: %w", err), closed())
+	}
+	w := metrics.Watch(e.Farm, f.units)
+	e.Farm = w
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", w.Handler())
+	s := &http.Server{Handler: mux, ReadTimeout: time.Second, MaxHeaderBytes: 1 << 14}
+	go s.Serve(l) //nolint:errcheck // until it is closed
+	fmt.Fprintf(c.errs, "metrics: http://%s/metrics\n", l.Addr())
+	return func() error { return errors.Join(s.Close(), closed()) }, nil
+}
+
+// start starts the farm.
+func (f *coordinator) start(c *call) (e *train.Elsewhere, closed func() error, err error) {
+	if strings.Contains(f.listen, "://") {
+		return f.join(c)
+	}
+	if len(f.nats.Files()) > 0 {
+		return nil, nil, usage("--%s is for your own NATS cluster, but --listen is %s; want its address, as in tls://%s",
+			f.nats.Files()[0].Flag, f.listen, f.listen)
 	}
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
 		return nil, nil, usage("--listen: %q, want HOST:PORT, as in 127.0.0.1:4222", f.listen)
@@ -67,25 +143,49 @@ func (f *coordinator) open(c *call) (e *train.Elsewhere, closed func() error, er
 		}
 		o.Certificate = &cert
 	}
-	if o.Study.Revision, o.Study.Kernels, err = identity(); err != nil {
-		return nil, nil, err
-	}
-	fm, at, err := jetstream.Listen(c.ctx, o)
-	if errors.Is(err, jetstream.ErrLeftOut) {
-		return nil, nil, usage("--listen: %w", err)
-	}
+	e, at, err := listen(c, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	fmt.Fprintf(c.errs, "workers join with: stoker worker --join '%s' --token-file %s\n", named(at), quote(path))
-	return &train.Elsewhere{Farm: fm, Revision: o.Study.Revision, Kernels: o.Study.Kernels}, fm.Close, nil
+	return e, e.Farm.Close, nil
+}
+
+// join makes the farm on the user's own cluster.
+func (f *coordinator) join(c *call) (*train.Elsewhere, func() error, error) {
+	l, err := cluster(c, "listen", f.listen, &f.nats)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, _, err := listen(c, jetstream.ListenOptions{Cluster: l})
+	if err != nil {
+		return nil, nil, err
+	}
+	fmt.Fprintf(c.errs, "workers join with: stoker worker --join %s", l)
+	for _, file := range l.Files() {
+		fmt.Fprintf(c.errs, " --%s %s", file.Flag, quote(file.Path))
+	}
+	fmt.Fprintln(c.errs)
+	return e, e.Farm.Close, nil
+}
+
+// listen starts a farm for this program's runs.
+func listen(c *call, o jetstream.ListenOptions) (e *train.Elsewhere, at farm.Address, err error) {
+	if o.Study.Revision, o.Study.Kernels, err = identity(); err != nil {
+		return nil, at, err
+	}
+	fm, at, err := jetstream.Listen(c.ctx, o)
+	if errors.Is(err, jetstream.ErrLeftOut) {
+		err = usage("--listen: %w", err)
+	}
+	return &train.Elsewhere{Farm: fm, Revision: o.Study.Revision, Kernels: o.Study.Kernels}, at, err
 }
 
 // plain is the command without the flags of a coordinator: the result does not depend on them.
 func (f *coordinator) plain(command []string) (out []string) {
 	for i := 0; i < len(command); i++ {
 		name, _, joined := strings.Cut(strings.TrimLeft(command[i], "-"), "=")
-		if f.listen != "" && strings.HasPrefix(command[i], "-") && (name == "listen" || name == "token-file") {
+		if f.listen != "" && strings.HasPrefix(command[i], "-") && slices.Contains(farmed, name) {
 			if !joined {
 				i++
 			}
@@ -130,14 +230,16 @@ func identity() (revised, kernels string, err error) {
 // joins are the flags of commands that join a coordinator.
 type joins struct {
 	join, token string
+	nats        jetstream.Credentials
 	patience    time.Duration
 }
 
 func (f *joins) flags() []flag {
-	return []flag{
-		option(&f.join, "join", "address of the coordinator, as it prints it: tls://HOST:PORT#FINGERPRINT, or nats://127.0.0.1:PORT"),
+	return append(natsFlags(&f.nats),
+		option(&f.join, "join", "address of the coordinator, as it prints it: tls://HOST:PORT#FINGERPRINT, or nats://127.0.0.1:PORT; or of "+
+			"your own NATS cluster"),
 		option(&f.token, "token-file", "file with the coordinator's token (default: farm.token in the user's configuration folder)"),
-	}
+	)
 }
 
 func (f *joins) open(c *call) (farm.Farm, jetstream.Study, error) {
@@ -145,23 +247,35 @@ func (f *joins) open(c *call) (farm.Farm, jetstream.Study, error) {
 	if f.join == "" {
 		return nil, none, usage("--join is missing: want the address that the coordinator prints (stoker sweep --listen)")
 	}
-	at, err := farm.ParseAddress(f.join)
-	if err != nil {
-		return nil, none, usage("--join: %w", err)
-	}
-	path, err := tokenFile(f.token)
+	o, err := f.options(c)
 	if err != nil {
 		return nil, none, err
 	}
-	token, err := farm.Token(path, false)
-	if err != nil {
-		return nil, none, usage("--%w", err)
-	}
-	fm, study, err := jetstream.Join(c.ctx, jetstream.JoinOptions{Address: at, Token: token, Patience: f.patience})
+	fm, study, err := jetstream.Join(c.ctx, o)
 	if errors.Is(err, jetstream.ErrLeftOut) {
 		err = usage("--join: %w", err)
 	}
 	return fm, study, err
+}
+
+// options say how the coordinator is found.
+func (f *joins) options(c *call) (o jetstream.JoinOptions, err error) {
+	o.Patience = f.patience
+	if len(f.nats.Files()) > 0 {
+		o.Cluster, err = cluster(c, "join", f.join, &f.nats)
+		return o, err
+	}
+	if o.Address, err = farm.ParseAddress(f.join); err != nil {
+		return o, usage("--join: %w", err)
+	}
+	path, err := tokenFile(f.token)
+	if err != nil {
+		return o, err
+	}
+	if o.Token, err = farm.Token(path, false); err != nil {
+		return o, usage("--%w", err)
+	}
+	return o, nil
 }
 
 func workerCommand() *command {

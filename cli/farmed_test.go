@@ -4,6 +4,8 @@ package cli
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,12 +17,12 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
-// told passes on the first line that matches.
+// told passes on the first match.
 type told struct {
 	bytes.Buffer
 	mu    sync.Mutex
 	what  *regexp.Regexp
-	lines chan string
+	lines chan []string
 }
 
 func (o *told) Write(b []byte) (int, error) {
@@ -28,7 +30,7 @@ func (o *told) Write(b []byte) (int, error) {
 	defer o.mu.Unlock()
 	n, err := o.Buffer.Write(b)
 	if m := o.what.FindStringSubmatch(o.String()); m != nil && o.lines != nil {
-		o.lines <- m[1]
+		o.lines <- m
 		o.lines = nil
 	}
 	return n, err
@@ -59,12 +61,12 @@ func byWorkers(t *testing.T, command []string, files ...string) {
 	if code, _, errs := stoker(append(slices.Clone(command), home)...); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	out := &told{what: regexp.MustCompile(`--join '([^']+)'`), lines: make(chan string, 1)}
+	out := &told{what: regexp.MustCompile(`(?s)--join '([^']+)'.*metrics: (\S+)`), lines: make(chan []string, 1)}
 	joined := out.lines
 	var all sync.WaitGroup
 	all.Go(func() {
 		root := newRoot(Default())
-		root.SetArgs(append(slices.Clone(command), away, "--listen", "127.0.0.1:0", "--token-file", token))
+		root.SetArgs(append(slices.Clone(command), away, "--listen", "127.0.0.1:0", "--token-file", token, "--metrics", "127.0.0.1:0"))
 		root.SetOut(out)
 		root.SetErr(out)
 		if code := exitCode(root, root.ExecuteContext(t.Context())); code != exitDone {
@@ -72,7 +74,15 @@ func byWorkers(t *testing.T, command []string, files ...string) {
 			close(joined)
 		}
 	})
-	if at := <-joined; at != "" {
+	if m := <-joined; m != nil {
+		at := m[1]
+		answer, err := http.Get(m[2])
+		must.Do(t, err)
+		defer answer.Body.Close()
+		body := must.Get(io.ReadAll(answer.Body))(t)
+		if !strings.Contains(string(body), `stoker_farm_units{state="queued"} 4`) {
+			t.Errorf("the metrics are\n%s", body)
+		}
 		for range 2 {
 			all.Go(func() {
 				if code, _, errs := stoker("worker", "--join", at, "--token-file", token); code != exitDone {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/farm"
+	"github.com/stoker-rl/stoker/farm/jetstream"
 	"github.com/stoker-rl/stoker/farm/launch"
 )
 
@@ -22,13 +23,13 @@ var launched = map[string][]string{
 
 func launchCommand() *command {
 	o := launch.Options{Name: "stoker-workers", Program: "stoker", Secret: "stoker-farm", Workers: 1, Slots: 1}
-	token := ""
+	token, files := "", jetstream.Credentials{}
 	where := strings.Join(launch.Wheres, "|")
 	return &command{
 		name: "launch", takes: where, args: arguments{1, 1, where},
 		out: "folder for the file", outIs: ".",
-		flags: []flag{
-			option(&o.Join, "join", "address of the coordinator, as it prints it: tls://HOST:PORT#FINGERPRINT"),
+		flags: append(natsFlags(&files),
+			option(&o.Join, "join", "address of the coordinator, as it prints it: tls://HOST:PORT#FINGERPRINT; or of your own NATS cluster"),
 			option(&token, "token-file", "the token's file on the workers' machines (default there: farm.token in the user's configuration "+
 				"folder; on kubernetes /secrets/token)"),
 			option(whole(&o.Workers, 1), "workers", "of slurm and kubernetes: number of workers"),
@@ -43,27 +44,37 @@ func launchCommand() *command {
 			option(&o.Secret, "secret", "of kubernetes: Secret with the token, mounted at /secrets"),
 			option(&o.Program, "program", "of slurm and ssh: the program on the workers' machines"),
 			option(&o.Name, "name", "name of the job and of its logs"),
-		},
+		),
 		complete: first(words(launch.Wheres...)),
 		run: func(c *call) (any, error) {
 			if token != "" {
 				o.Secrets = append(o.Secrets, launch.Secret{Flag: "token-file", Path: token})
 			}
-			return nil, writeLaunch(c, o)
+			own := len(files.Files()) > 0
+			if own {
+				if err := errors.Join(files.Complete(), c.without("is for a coordinator's own server, not for one of --nats-… files",
+					"token-file")); err != nil {
+					return nil, usage("%w", err)
+				}
+			}
+			for _, f := range files.Files() {
+				o.Secrets = append(o.Secrets, launch.Secret(f))
+			}
+			return nil, writeLaunch(c, o, own)
 		},
 	}
 }
 
-// writeLaunch writes the file that starts workers.
-func writeLaunch(c *call, o launch.Options) error {
+// writeLaunch writes the file that starts workers, of a coordinator with its own server or on the user's own cluster.
+func writeLaunch(c *call, o launch.Options, own bool) error {
 	where := c.args[0]
-	own, ok := launched[where]
+	fits, ok := launched[where]
 	if !ok {
 		return usage("no launch %q%s; there are: %s", where, didYouMean(where, launch.Wheres, ""), strings.Join(launch.Wheres, ", "))
 	}
 	for other, list := range launched {
 		for _, f := range list {
-			if !slices.Contains(own, f) && c.given(f) {
+			if !slices.Contains(fits, f) && c.given(f) {
 				return usage("--%s is for %s, not for %s", f, other, where)
 			}
 		}
@@ -71,11 +82,21 @@ func writeLaunch(c *call, o launch.Options) error {
 	if o.Join == "" {
 		return usage("--join is missing: want the address that the coordinator prints (stoker sweep --listen)")
 	}
-	at, err := farm.ParseAddress(o.Join)
-	if err != nil {
-		return usage("--join: %w", err)
+	host := ""
+	if own {
+		l, err := jetstream.ParseCluster(o.Join)
+		if err != nil {
+			return usage("--join: %w", err)
+		}
+		_, host, _ = strings.Cut(l.Servers[0], "://")
+	} else {
+		at, err := farm.ParseAddress(o.Join)
+		if err != nil {
+			return usage("--join: %w", err)
+		}
+		host = at.Host
 	}
-	if farm.Loopback(at.Host) {
+	if farm.Loopback(host) {
 		fmt.Fprintf(c.errs, "warning: --join %s is each worker's own machine\n", o.Join)
 	}
 	if o.Cores == 0 {

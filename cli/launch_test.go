@@ -32,15 +32,19 @@ func TestLaunch(t *testing.T) {
 		}
 	}
 	for want, args := range map[string]string{
-		"slurm|kubernetes|ssh is missing":    "launch",
-		"did you mean slurm?":                "launch slrum --join " + at,
-		"--join is missing":                  "launch slurm",
-		"want tls://HOST:PORT#FINGERPRINT":   "launch slurm --join h:1",
-		"--host is for ssh, not for slurm":   "launch slurm --join " + at + " --host a",
-		"--image is for kubernetes, not":     "launch ssh --join " + at + " --image a",
-		"--image is missing":                 "launch kubernetes --join " + at,
-		"--secret is \"A\"":                  "launch kubernetes --image i --secret A --join " + at,
-		"warning: --join nats://127.0.0.1:1": "launch kubernetes --join nats://127.0.0.1:1",
+		"slurm|kubernetes|ssh is missing":     "launch",
+		"did you mean slurm?":                 "launch slrum --join " + at,
+		"--join is missing":                   "launch slurm",
+		"want tls://HOST:PORT#FINGERPRINT":    "launch slurm --join h:1",
+		"--host is for ssh, not for slurm":    "launch slurm --join " + at + " --host a",
+		"--image is for kubernetes, not":      "launch ssh --join " + at + " --image a",
+		"--image is missing":                  "launch kubernetes --join " + at,
+		"--nats-nkey is \"/etc/u.nk\"":        "launch kubernetes --image i --nats-nkey /etc/u.nk --join nats://n:1",
+		"want nats://HOST:PORT or tls:":       "launch slurm --nats-nkey u.nk --join h",
+		"want one of them: a cluster":         "launch slurm --nats-ca ca --join tls://h:1",
+		"--token-file is for a coordinator's": "launch slurm --nats-nkey u --token-file t --join tls://h:1",
+		"--secret is \"A\"":                   "launch kubernetes --image i --secret A --join " + at,
+		"warning: --join nats://127.0.0.1:1":  "launch kubernetes --join nats://127.0.0.1:1",
 	} {
 		if code, _, errs := stoker(strings.Fields(args)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("stoker %s: exit %d, %s\nwant %q", args, code, errs, want)

@@ -240,6 +240,7 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, 
 	if jobs, err = jobsOf(c, x, max(most, 1), jobs); err != nil {
 		return nil, err
 	}
+	by.units = most
 	e, closed, err := by.open(c)
 	if err != nil {
 		return nil, err

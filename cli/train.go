@@ -114,7 +114,7 @@ func (f *trainFlags) run(c *call) (any, error) {
 		_, err = c.out.Write(text)
 		return nil, err
 	}
-	for _, flag := range []string{"jobs", "listen", "token-file"} {
+	for _, flag := range append([]string{"jobs"}, farmed...) {
 		if c.given(flag) && f.seeds == "" {
 			return nil, usage("--%s is given without --seeds, want both", flag)
 		}
@@ -136,6 +136,7 @@ func (f *trainFlags) run(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.units = len(list)
 	e, closed, err := f.coordinator.open(c)
 	if err != nil {
 		return nil, err
@@ -293,7 +294,7 @@ func resumeCommand() *command {
 			if c.given("jobs") {
 				return nil, usage("--jobs is for sweeps; %s is none", c.args[0])
 			}
-			if err := c.without("is for sweeps; "+c.args[0]+" is none", "listen", "token-file"); err != nil {
+			if err := c.without("is for sweeps; "+c.args[0]+" is none", farmed...); err != nil {
 				return nil, err
 			}
 			x, err := train.ReadConfig(c.args[0], c.Catalog)

@@ -55,7 +55,8 @@ type Farm interface {
 	// Done gives the unit's result, whose files were put before.
 	Done(ctx context.Context, l *Lease, r Result) error
 
-	// Put stores a file of a unit, Get reads it, and Drop forgets files. Get's error is [ErrGone] where the file is not there.
+	// Put stores a file of a unit, Get reads it, and Drop forgets files, as PutFiles stored them. Get's error is [ErrGone] where the
+	// file is not there.
 	Put(ctx context.Context, k Key, f File, r io.Reader) error
 	Get(ctx context.Context, k Key, f File) (io.ReadCloser, error)
 	Drop(ctx context.Context, k Key, list []File) error

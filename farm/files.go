@@ -1,6 +1,7 @@
 package farm
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,23 +44,80 @@ func PutFile(ctx context.Context, f Farm, k Key, path string, file File) error {
 	return nil
 }
 
+// small is the most bytes of a file that is stored with others: each that is stored costs some requests.
+const small = 64 << 10
+
+// split parts files into those that are stored by themselves, and those that are stored together in their order, with what
+// these are stored as.
+func split(list []File) (alone, together []File, pack File) {
+	pack.Name = "the small files"
+	names := ""
+	for _, f := range list {
+		if f.Size > small {
+			alone = append(alone, f)
+			continue
+		}
+		together = append(together, f)
+		pack.Size += f.Size
+		names += string(f.Hash)
+	}
+	pack.Hash = HashOf([]byte(names)) // of no bytes: hashes are compared file by file
+	return alone, together, pack
+}
+
+// Stored are what files of a unit are stored as by [PutFiles].
+func Stored(list []File) []File {
+	alone, together, pack := split(list)
+	if len(together) > 0 {
+		alone = append(alone, pack)
+	}
+	return alone
+}
+
 // PutFiles stores files of a folder.
 func PutFiles(ctx context.Context, f Farm, k Key, dir string, list []File) error {
 	if err := CheckFiles(list); err != nil {
 		return err
 	}
-	for _, file := range list {
+	alone, together, pack := split(list)
+	for _, file := range alone {
 		if err := PutFile(ctx, f, k, filepath.Join(dir, filepath.FromSlash(file.Name)), file); err != nil {
 			return err
 		}
 	}
+	if len(together) == 0 {
+		return nil
+	}
+	var all []byte
+	for _, file := range together {
+		path := filepath.Join(dir, filepath.FromSlash(file.Name))
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if int64(len(b)) != file.Size {
+			return fmt.Errorf("%s: has %d bytes, had %d before", path, len(b), file.Size)
+		}
+		all = append(all, b...)
+	}
+	if err := f.Put(ctx, k, pack, bytes.NewReader(all)); err != nil {
+		return fmt.Errorf("%s: sending %s: %w", dir, pack.Name, err)
+	}
 	return nil
 }
 
-// GetFiles writes files into a new folder, durably, and checks their sizes and hashes.
-func GetFiles(ctx context.Context, f Farm, k Key, dir string, list []File) error {
+// GetFiles writes files that [PutFiles] stored into a new folder, durably, and checks their sizes and hashes.
+func GetFiles(ctx context.Context, f Farm, k Key, dir string, list []File) (err error) {
 	if err := CheckFiles(list); err != nil {
 		return err
+	}
+	_, together, pack := split(list)
+	var all io.ReadCloser
+	if len(together) > 0 {
+		if all, err = f.Get(ctx, k, pack); err != nil {
+			return err
+		}
+		defer all.Close()
 	}
 	made := map[string]bool{}
 	for _, file := range list {
@@ -70,7 +128,12 @@ func GetFiles(ctx context.Context, f Farm, k Key, dir string, list []File) error
 			}
 			made[at] = true
 		}
-		if err := GetFile(ctx, f, k, path, file); err != nil {
+		if file.Size > small {
+			err = GetFile(ctx, f, k, path, file)
+		} else {
+			err = receive(path, file, io.LimitReader(all, file.Size))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -89,12 +152,17 @@ func GetFile(ctx context.Context, f Farm, k Key, path string, file File) error {
 		return err
 	}
 	defer r.Close()
+	return receive(path, file, io.LimitReader(r, file.Size+1))
+}
+
+// receive writes what comes to path, and checks it.
+func receive(path string, file File, r io.Reader) error {
 	w, err := (durable.OS{}).Create(path)
 	if err != nil {
 		return err
 	}
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(r, file.Size+1))
+	n, err := io.Copy(io.MultiWriter(w, h), r)
 	if err := errors.Join(err, w.Sync(), w.Close()); err != nil {
 		return fmt.Errorf("receiving %s: %w", file.Name, err)
 	}

@@ -217,7 +217,7 @@ func (f *local) Get(_ context.Context, k Key, file File) (io.ReadCloser, error) 
 func (f *local) Drop(_ context.Context, k Key, list []File) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, file := range list {
+	for _, file := range Stored(list) {
 		delete(f.files, name(k, file))
 	}
 	return nil

@@ -27,7 +27,7 @@ const tokenBytes = 32
 
 // Token reads a token's file. Where there is none and create is set, it makes one that its owner alone can read.
 func Token(path string, create bool) (string, error) {
-	b, err := secret(path)
+	b, err := Secret(path)
 	if errors.Is(err, fs.ErrNotExist) && create {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return "", err
@@ -52,8 +52,8 @@ func random() []byte {
 	return b
 }
 
-// secret reads a file that nobody but its owner may read.
-func secret(path string) ([]byte, error) {
+// Secret reads a file that nobody but its owner may read.
+func Secret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func writeSecret(path string, b []byte) error {
 // Certificate reads a coordinator's certificate and key, and makes them where there are none. The certificate signs itself:
 // workers know it by its fingerprint, and by nothing else.
 func Certificate(path string) (tls.Certificate, error) {
-	b, err := secret(path)
+	b, err := Secret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if b, err = newCertificate(); err == nil {
 			err = writeSecret(path, b)

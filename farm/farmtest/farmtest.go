@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) (coordinator, worker farm.Farm), 
 		"a unit that is handed back goes on elsewhere":   handedBack,
 		"a unit is carried out anew":                     anew,
 		"files":                                          files,
+		"files of a folder":                              folder,
 		"a second result is compared":                    second,
 		"a unit under which workers vanish is put aside": aside,
 		"waits end":                                      waits,
@@ -142,6 +146,37 @@ func files(t *testing.T, open opener, _ func(*testing.T)) {
 	must.Do(t, c.Drop(t.Context(), u.Key(), []farm.File{file}))
 	if _, err := c.Get(t.Context(), u.Key(), file); !errors.Is(err, farm.ErrGone) {
 		t.Errorf("a dropped file: %v, want ErrGone", err)
+	}
+}
+
+func folder(t *testing.T, open opener, _ func(*testing.T)) {
+	c, w := open(t)
+	u := Unit("u", 1)
+	from, to := t.TempDir(), t.TempDir()
+	var list []farm.File
+	for name, size := range map[string]int{"none": 0, "one": 1, "many": 70_000, "some": 60_000} {
+		must.Do(t, os.WriteFile(filepath.Join(from, name), bytes.Repeat([]byte(name[:1]), size), 0o600))
+		list = append(list, must.Get(farm.ReadFile(from, name))(t))
+	}
+	must.Do(t, farm.PutFiles(t.Context(), w, u.Key(), from, list))
+	must.Do(t, farm.GetFiles(t.Context(), c, u.Key(), to, list))
+	for _, f := range list {
+		if got := must.Get(farm.ReadFile(to, f.Name))(t); got != f {
+			t.Errorf("%+v came back, want %+v", got, f)
+		}
+	}
+	other := slices.Clone(list)
+	for i := range other {
+		other[i].Size++
+	}
+	if err := farm.GetFiles(t.Context(), c, u.Key(), t.TempDir(), other); err == nil {
+		t.Error("files of other sizes come")
+	}
+	must.Do(t, c.Drop(t.Context(), u.Key(), list))
+	for _, f := range farm.Stored(list) {
+		if _, err := c.Get(t.Context(), u.Key(), f); err == nil {
+			t.Errorf("%s: it was dropped, and is still there", f.Name)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package jetstream
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -37,4 +38,23 @@ func BenchmarkUnit(b *testing.B) {
 	must.Do(b, c.Close())
 	must.Do(b, <-ended)
 	_ = w.Close() // the coordinator is gone
+}
+
+// What a queue costs that is filled anew after the coordinator was killed: time and memory of a unit.
+func BenchmarkQueue(b *testing.B) {
+	c, _, err := Listen(b.Context(), ListenOptions{Address: "127.0.0.1:0", Token: token, Study: study})
+	must.Do(b, err)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	for i := range b.N {
+		must.Do(b, c.Submit(b.Context(), farm.Task{Unit: farmtest.Unit("u", uint64(i))}))
+	}
+	b.StopTimer()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(b.N), "heapB/op")
+	b.ReportMetric(float64(after.Sys)/(1<<20), "sysMiB")
+	must.Do(b, c.Close())
 }

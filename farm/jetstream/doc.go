@@ -6,6 +6,9 @@
 // the server's memory, files in a temporary folder of the coordinator: all of it may be lost, since the coordinator submits
 // again what its study's folder does not have.
 //
+// In place of that server both may use the user's own NATS, a [Cluster]. Streams and buckets are then on its disks, on
+// three of its nodes where it has so many, and are removed when the study ends.
+//
 // NATS makes a first build longer, and is linked under the build tag farm alone (go build -tags farm). Without the tag
 // Listen and Join fail with [ErrLeftOut].
 package jetstream
@@ -36,6 +39,8 @@ type ListenOptions struct {
 	// Certificate is the server's. It may be left out on loopback alone.
 	Certificate *tls.Certificate
 	Study       Study
+	// Cluster, where set, is used in place of a server here; it has no Address, Token and Certificate.
+	Cluster *Cluster
 	// Lease is how long workers may be silent: [farm.LeaseTime] where 0.
 	Lease time.Duration
 }
@@ -44,6 +49,8 @@ type ListenOptions struct {
 type JoinOptions struct {
 	Address farm.Address
 	Token   string
+	// Cluster, where set, is used in place of Address and Token.
+	Cluster *Cluster
 	// Patience is how long a coordinator may be away; then the study counts as lost.
 	Patience time.Duration
 }

@@ -76,14 +76,18 @@ func (c *conn) lease(ctx context.Context, msg js.Msg, worker string) (*farm.Leas
 	at := "lease." + string(l.Key)
 	h := &leased{msg: msg, vanished: t.Vanished, worker: worker}
 	if m, err := msg.Metadata(); err == nil && m.NumDelivered > 1 {
-		e, err := c.state.Get(ctx, at)
-		if err != nil && !errors.Is(err, js.ErrKeyNotFound) {
-			return nil, err
-		}
-		if err == nil {
-			if err := json.Unmarshal(e.Value(), &h.vanished); err != nil {
-				return nil, err
+		err := c.again(ctx, func() error {
+			e, err := c.state.Get(ctx, at)
+			switch {
+			case errors.Is(err, js.ErrKeyNotFound):
+				return nil
+			case err != nil:
+				return err
 			}
+			return json.Unmarshal(e.Value(), &h.vanished)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	if len(h.vanished) >= farm.MaxVanished {
@@ -94,7 +98,7 @@ func (c *conn) lease(ctx context.Context, msg js.Msg, worker string) (*farm.Leas
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.state.Put(ctx, at, b); err != nil {
+	if err := c.again(ctx, func() error { _, err := c.state.Put(ctx, at, b); return err }); err != nil {
 		return nil, err
 	}
 	l.SetHandle(h)
@@ -112,7 +116,7 @@ func (c *conn) Return(ctx context.Context, l *farm.Lease, kept []farm.File) erro
 		return err
 	}
 	// In this order the unit may be there twice, and is never lost.
-	if err := c.again(ctx, func() error { _, err := c.stream.Publish(ctx, unitSubject, b); return err }); err != nil {
+	if err := c.again(ctx, func() error { _, err := c.stream.Publish(ctx, c.name+unitSubject, b); return err }); err != nil {
 		return err
 	}
 	return h.ack(ctx)

@@ -28,8 +28,16 @@ const (
 // startTime is how long the server may take to start.
 const startTime = 30 * time.Second
 
-// Listen starts a NATS server and returns the farm as its coordinator has it, with the address for workers.
+// Listen starts a NATS server and returns the farm as its coordinator has it, with the address for workers. With a cluster
+// there is no such address.
 func Listen(ctx context.Context, o ListenOptions) (farm.Farm, farm.Address, error) {
+	if o.Cluster != nil {
+		c, err := o.Cluster.listen(ctx, o)
+		if err != nil {
+			return nil, farm.Address{}, fmt.Errorf("listen on %s: %w", o.Cluster, err)
+		}
+		return c, farm.Address{}, nil
+	}
 	if o.Certificate == nil && !farm.Loopback(o.Address) {
 		return nil, farm.Address{}, fmt.Errorf("listen on %s: it is not this machine's own address, and needs a certificate", o.Address)
 	}
@@ -87,19 +95,27 @@ func start(ctx context.Context, so *server.Options, o ListenOptions) (*conn, err
 		s.Shutdown()
 		return nil, err
 	}
-	c := &conn{nc: nc, server: s, store: so.StoreDir, over: make(chan struct{}), stopped: func() bool { return ctx.Err() != nil }}
+	c := &conn{nc: nc, name: plain, server: s, store: so.StoreDir, over: make(chan struct{}), stopped: func() bool { return ctx.Err() != nil }}
 	if err := c.make(ctx, o); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, c.stop())
 	}
 	return c, nil
 }
 
 // stop ends the server. Workers are told, and get a moment to leave; where the coordinator was stopped, they wait for the next.
+// On a cluster the study then stays as it is.
 func (c *conn) stop() (err error) {
 	end := time.Now()
 	if !c.stopped() {
-		err = errors.Join(c.nc.Publish(endSubject, nil), c.nc.Flush())
+		err = errors.Join(c.nc.Publish(c.name+endSubject, nil), c.nc.Flush())
 		end = end.Add(goodbye)
+	}
+	if c.server == nil {
+		if !c.stopped() {
+			err = errors.Join(err, c.clear())
+		}
+		c.nc.Close()
+		return err
 	}
 	for c.server.NumClients() > 1 && time.Now().Before(end) {
 		time.Sleep(goodbye / 100)
