@@ -74,8 +74,10 @@ class Kind:
 
     def see(self, at: Any, copy: bool = True) -> Any:
         """What is seen at an index of the arrays."""
-        parts = {k: a[at].copy() if copy else a[at] for k, a in self.seen.items()}
-        return parts if self.graph else parts["observation"]
+        if not self.graph:
+            seen = self.seen["observation"][at]
+            return seen.copy() if copy else seen
+        return {name: a[at].copy() if copy else a[at] for name, a in self.seen.items()}
 
 
 class Opened:
