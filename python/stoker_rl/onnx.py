@@ -39,7 +39,8 @@ class Model:
         self.forms: dict[str, tuple[int, ...]] = {}
         self.before: dict[int, np.ndarray[Any, Any]] = {}
         self.states: dict[int, dict[str, Any]] = {}
-        self.pool = ThreadPoolExecutor(os.cpu_count())  # onnxruntime runs outside Python's lock
+        self.threads = os.cpu_count() or 1
+        self.pool = ThreadPoolExecutor(self.threads)  # onnxruntime runs outside Python's lock
         self.stateful = [n for n in self.inputs if n.startswith("state.")]
         self.actions = [self.action(k, self.prefix(k)) for k in self.kinds]
         for name in self.inputs:
@@ -90,7 +91,16 @@ class Model:
     def __call__(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
         if self.together:
             return self.run(episodes)
-        return [action for part in self.pool.map(lambda e: self.run([e]), episodes) for action in part]
+        if len(episodes) == 1:
+            return self.run(episodes)
+        parts = self.pool.map(self.one_by_one, (episodes[i :: self.threads] for i in range(self.threads)))
+        out: list[Any] = [None] * len(episodes)
+        for i, part in enumerate(parts):
+            out[i :: self.threads] = part
+        return out
+
+    def one_by_one(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
+        return [self.run([e])[0] for e in episodes]
 
     def run(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
         first = episodes[0]
