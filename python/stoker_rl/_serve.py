@@ -53,8 +53,8 @@ def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: Bina
             after = read.read(request["bytes"])
             if len(after) < request["bytes"]:
                 return
-            for e in request["episodes"]:
-                for seen in e["observation"].values():
+            for asked in request["episodes"]:
+                for seen in asked["observation"].values():
                     for name, a in seen.items():
                         seen[name] = view(after, a)
         try:

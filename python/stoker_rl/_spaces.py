@@ -43,7 +43,7 @@ class Kind:
         self.agents: int = spec["agents"]
         self.features: int = width(spec["observation"])
         self.components: int = width(spec["action"])
-        self.graph = spec["observation"]["type"] == "graph"
+        self.graph: dict[str, Any] | None = spec["observation"] if spec["observation"]["type"] == "graph" else None
         self.box = spec["action"]["type"] == "box"
         self.names: list[str] = spec.get("features", [])
 

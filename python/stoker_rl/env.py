@@ -43,7 +43,8 @@ class Kind:
         self.seen = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
         self.reward, self.active, self.mask = (self.seen.pop(k) for k in ("reward", "active", "mask"))
         if self.graph:
-            self.seen.pop("observation")
+            # Stable-Baselines3 takes no arrays without a dimension, and none without numbers: edges may have no features.
+            self.seen = {n: a[..., None] if n.endswith("/count") else a for n, a in self.seen.items() if a.size}
         action = spec["action"]
         self.kind_of_action: str = action["type"]
         self.discrete = self.kind_of_action in ("discrete", "multi-discrete")
