@@ -343,3 +343,15 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte{0x3a, 4, 0x2a, 2, 0x70, 1})
 	f.Fuzz(func(_ *testing.T, b []byte) { _ = checkMessage(b, "model", 0) })
 }
+
+// What a policy is named by tells what answers.
+func TestForms(t *testing.T) {
+	for what, want := range map[string]Form{
+		"cmd:python x.py": Command, "http://h/v2/models/m": Server, "https://h/v2/models/m": Server, "grpc://h/m": Server,
+		"grpcs://h/m": Server, "ftp://h/m": Unknown, "x.onnx": Model, "grpcs/x.stoker": Bundle, "x": Unknown,
+	} {
+		if got := FormOf(what); got != want {
+			t.Errorf("%s is of form %d, want %d", what, got, want)
+		}
+	}
+}
