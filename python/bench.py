@@ -9,6 +9,7 @@ from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
+
 import stoker_rl
 
 SECONDS = 0.5

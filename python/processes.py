@@ -35,6 +35,7 @@ def servers() -> int:
 
 def make():
     import gymnasium
+
     import stoker_rl  # noqa: F401
 
     return gymnasium.make(ID)
@@ -100,16 +101,19 @@ def watched(kind: str, method: str, n: int) -> None:
 def opened(n: int) -> None:
     """Open, reset and close environments, one after another."""
     import gymnasium
+
     import stoker_rl  # noqa: F401
 
-    print("\n| opened and closed | descriptors | threads | Python's threads | children | step servers | MB |\n|---|---|---|---|---|---|---|")
+    heads = "opened and closed", "descriptors", "threads", "Python's threads", "children", "step servers", "MB"
+    print("\n| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     before = servers()
     for i in range(n + 1):
         if i % max(1, n // 4) == 0:
             memory = next(s for s in Path("/proc/self/status").read_text().splitlines() if s.startswith("VmRSS"))
             children = Path("/proc/self/task", str(os.getpid()), "children").read_text().split()
             print(f"| {i:,} | {len(os.listdir('/proc/self/fd'))} | {len(os.listdir('/proc/self/task'))} | "
-                  f"{threading.active_count()} | {len(children)} | {max(0, servers() - before)} | {int(memory.split()[1]) // 1024} |", flush=True)
+                  f"{threading.active_count()} | {len(children)} | {max(0, servers() - before)} | "
+                  f"{int(memory.split()[1]) // 1024} |", flush=True)
         e = gymnasium.make(ID)
         e.reset(seed=i)
         e.close()
@@ -120,7 +124,8 @@ if __name__ == "__main__":
         trials(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         count = [int(a) for a in sys.argv[1:]] + [100, 10_000][len(sys.argv) - 1:]
-        print("| workers of | started by | trials | hung | failed | longest, s | servers left |\n|---|---|---|---|---|---|---|")
+        heads = "workers of", "started by", "trials", "hung", "failed", "longest, s", "servers left"
+        print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
         kinds = ["AsyncVectorEnv", *(["SubprocVecEnv"] if find_spec("stable_baselines3") else [])] if count[0] else []
         for kind in kinds:
             for method in ("fork", "forkserver", "spawn"):

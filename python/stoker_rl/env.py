@@ -273,7 +273,7 @@ def register(stoker: str | None = None) -> list[str]:
 
     from ._process import program
 
-    listed = subprocess.run([program(stoker), "envs", "--json"], capture_output=True, text=True)
+    listed = subprocess.run([program(stoker), "envs", "--json"], capture_output=True, text=True, check=False)
     if listed.returncode:
         raise StokerError(listed.stderr.strip())
     ids = [e["id"] for e in json.loads(listed.stdout)]

@@ -33,6 +33,7 @@ class Export(unittest.TestCase):
 
     def make(self, id):
         import gymnasium
+
         import stoker_rl  # noqa: F401
 
         e = gymnasium.make(id)
