@@ -244,7 +244,7 @@ func TestRequests(t *testing.T) {
 	}
 	for hello, want := range map[string]string{
 		`{"stoker":"policy/1"}`: "", `{"stoker":"policy/1","arrays":"base64"}`: "", `{"stoker":"policy/1","arrays":"bytes"}`: "",
-		`{"stoker":"policy/2"}`: `speaks "policy/2"`,
+		`{"stoker":"policy/2"}`:                      `speaks "policy/2"`,
 		`{"stoker":"policy/1","error":"no weights"}`: "no weights", `hi`: `its answer "hi"`, `{"stoker":"policy/1","arrays":"hex"}`: `as "hex"`,
 	} {
 		l := &lines{spec: pair(), to: io.Discard, from: bufio.NewReader(strings.NewReader(hello + "\n"))}
