@@ -1,14 +1,16 @@
-"""Speed beside Gymnasium's own environments, in turns, the share of a step's time that Python takes, and memory over ten million
-steps: python bench.py [TURNS]. The variable STOKER names the program."""
+"""Speed beside Gymnasium's own environments and MPE2's, in turns, the share of a step's time that Python takes, and memory over
+ten million steps: python bench.py [TURNS]. The variable STOKER names the program; rows of MPE2 need pip install mpe2==1.1.1."""
 
 import statistics
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
-import stoker_rl  # noqa: F401
+
+import stoker_rl
 
 SECONDS = 0.5
 
@@ -18,8 +20,11 @@ def rate(env, copies, action):
     steps, start = 0, time.perf_counter()
     while time.perf_counter() - start < SECONDS:
         for _ in range(50):
-            ended = env.step(action)[2:4]
-            if copies == 1 and (ended[0] or ended[1]):
+            ended, cut = env.step(action)[2:4]
+            if isinstance(ended, dict):  # of PettingZoo, whose agents are gone in the end
+                if not env.agents:
+                    env.reset()
+            elif copies == 1 and (ended or cut):
                 env.reset()
         steps += 50 * copies
     return steps / (time.perf_counter() - start)
@@ -29,19 +34,35 @@ def vector(id, n, mode="vector_entry_point"):
     return gym.make_vec(id, num_envs=n, vectorization_mode=mode)
 
 
+def spread():
+    from mpe2 import simple_spread_v3
+
+    return simple_spread_v3.parallel_env()
+
+
+SPREAD = "stoker/SimpleSpread-v1"
+EACH = {f"agent_{i}": i + 1 for i in range(3)}  # what each agent does in PettingZoo
 ROWS = {
     "one copy": (1, lambda: gym.make("stoker/CartPole-v1"), lambda: gym.make("CartPole-v1")),
     "16 copies, SyncVectorEnv": (16, lambda: vector("stoker/CartPole-v1", 16), lambda: vector("CartPole-v1", 16, "sync")),
     "256 copies, NumPy": (256, lambda: vector("stoker/CartPole-v1", 256), lambda: vector("CartPole-v1", 256)),
 }
+if find_spec("mpe2"):  # steps of all three agents
+    ROWS["simple_spread, one copy, PettingZoo"] = 1, lambda: stoker_rl.parallel_env(SPREAD), spread
+    for copies in (16, 256):
+        ROWS[f"simple_spread, {copies} copies over MPE2's one"] = copies, lambda n=copies: vector(SPREAD, n), spread
 
 for name, (copies, ours, theirs) in ROWS.items():
     pair = ours(), theirs()
     actions = [np.random.default_rng(1).integers(2, size=copies) if copies > 1 else 1] * 2
-    rates = [[rate(e, copies, a) for e, a in zip(pair, actions)] for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 7)]
+    of = [copies, copies]
+    if "spread" in name:
+        actions = [np.tile([[1], [2], [3]], (copies, 1, 1)) if copies > 1 else EACH, EACH]
+        of[1] = 1
+    rates = [[rate(e, n, a) for e, n, a in zip(pair, of, actions)] for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 7)]
     ratios = sorted(a / b for a, b in rates)
     median = [statistics.median(column) for column in zip(*rates)]
-    print(f"{name}: {median[0]:,.0f} steps/s, Gymnasium {median[1]:,.0f}, ratio {statistics.median(ratios):.1f} "
+    print(f"{name}: {median[0]:,.0f} steps/s, the other {median[1]:,.0f}, ratio {statistics.median(ratios):.1f} "
           f"({ratios[0]:.1f} to {ratios[-1]:.1f})", flush=True)
     for e in pair:
         e.close()

@@ -109,13 +109,15 @@ type graphs struct {
 type rows struct {
 	features        []float32
 	count, ends     []int32
+	shown           []int // the counts that were shown last: what is beyond them is zero
 	capacity, width int
 }
 
 func graphsIn(b *block, kind string, g envs.Graph) *graphs {
 	out := &graphs{}
 	of := func(name string, capacity, width int) rows {
-		return rows{features: in[float32](b, name), count: in[int32](b, name+"/count"), capacity: capacity, width: width}
+		count := in[int32](b, name+"/count")
+		return rows{features: in[float32](b, name), count: count, shown: make([]int, len(count)), capacity: capacity, width: width}
 	}
 	for _, x := range g.Nodes {
 		out.nodes = append(out.nodes, of(kind+"/nodes/"+x.Name, x.Capacity, x.Width))
@@ -135,18 +137,21 @@ func (g *graphs) show(i int, v *envs.GraphValue) {
 	}
 	for t := range g.edges {
 		e, r := &v.Edges[t], &g.edges[t]
+		at, before := r.ends[2*i*r.capacity:2*(i+1)*r.capacity], r.shown[i]
+		padded(at[:r.capacity], e.From[:e.Len], before)
+		padded(at[r.capacity:], e.To[:e.Len], before)
 		r.show(i, e.Len, e.Features)
-		at := r.ends[2*i*r.capacity : 2*(i+1)*r.capacity]
-		padded(at[:r.capacity], e.From[:e.Len])
-		padded(at[r.capacity:], e.To[:e.Len])
 	}
 }
 
 func (r *rows) show(i, n int, features []float32) {
 	size := r.capacity * r.width
-	padded(r.features[i*size:(i+1)*size], features[:n*r.width])
-	r.count[i] = int32(n)
+	padded(r.features[i*size:(i+1)*size], features[:n*r.width], r.shown[i]*r.width)
+	r.count[i], r.shown[i] = int32(n), n
 }
 
-// padded copies values and clears what is left of dst.
-func padded[T any](dst, values []T) { clear(dst[copy(dst, values):]) }
+// padded copies values to dst, and clears what is left there of as many as there were before.
+func padded[T any](dst, values []T, before int) {
+	n := copy(dst, values)
+	clear(dst[n:max(n, min(before, len(dst)))])
+}

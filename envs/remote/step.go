@@ -55,7 +55,7 @@ func (c *commanded) Part(i, _ int) { (*copies)(c).one(i) }
 
 // check reports what is wrong with a copy's command. Choices that the masks forbid are replaced, or reported.
 func (c *copies) check(i int) error {
-	c.substituted[i] = 0
+	tell(&c.substituted[i], 0)
 	switch c.commands[i] {
 	case Begin, Leave:
 		return nil
@@ -154,13 +154,23 @@ func (c *copies) one(i int) {
 		if c.errs[i] = c.envs[i].Step(c.act.Env(i), obs, out); c.errs[i] == nil {
 			c.errs[i] = c.guard.Outcome(out)
 		}
-		c.terminated[i], c.truncated[i], c.elapsed[i], c.mean[i] = out.Terminated, out.Truncated, out.Elapsed, mean(out.Rewards)
+		tell(&c.terminated[i], out.Terminated)
+		tell(&c.truncated[i], out.Truncated)
+		tell(&c.elapsed[i], out.Elapsed)
+		c.mean[i] = mean(out.Rewards)
 	}
 	if c.errs[i] == nil {
 		c.errs[i] = c.guard.Observation(obs)
 	}
 	c.running[i] = c.errs[i] == nil && !out.Terminated && !out.Truncated
 	c.show(i)
+}
+
+// tell writes what seldom changes: memory that is not written stays in the cache of the client's core.
+func tell[T comparable](at *T, x T) {
+	if *at != x {
+		*at = x
+	}
 }
 
 // mean is what returns add up: the mean reward of all agents.

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ type Form int
 const (
 	Unknown Form = iota
 	Command      // cmd:COMMAND
-	Server       // http://HOST/v2/models/NAME, https likewise, grpc://HOST/NAME
+	Server       // http://HOST/v2/models/NAME, https likewise, grpc://HOST/NAME, grpcs likewise
 	Model        // FILE.onnx
 	Bundle       // FILE.stoker
 )
@@ -64,7 +65,7 @@ func FormOf(what string) Form {
 	switch {
 	case strings.HasPrefix(what, "cmd:"):
 		return Command
-	case address && (scheme == "http" || scheme == "https" || scheme == "grpc"):
+	case address && slices.Contains([]string{"http", "https", "grpc", "grpcs"}, scheme):
 		return Server
 	case filepath.Ext(what) == onnx.Extension:
 		return Model

@@ -214,21 +214,37 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// Both ways of writing arrays say the same, and the hello is checked.
+// All ways of writing arrays say the same, and the hello is checked.
 func TestRequests(t *testing.T) {
 	l := &lines{spec: pair(), id: 1}
 	text := string(must.Get(l.request(turns(pair(), 2)[1:]))(t))
 	if want := `{"id":1,"episodes":[{"slot":1,"step":0,"observation":{"agent":{"observation":[[0.25,0],[0,0]],"active":[true,true]}}}]}` + "\n"; text != want {
 		t.Errorf("%s, want %s", text, want)
 	}
-	l.packed = true
+	l.arrays = "base64"
 	text = string(must.Get(l.request(turns(pair(), 2)[1:]))(t))
 	if want := `"active":{"dtype":"?","shape":[2],"base64":"AQE="}`; !strings.Contains(text, want) ||
 		!strings.Contains(text, `"observation":{"dtype":"<f4","shape":[2,2],"base64":"AACAPgAAAAAAAAAAAAAAAA=="}`) {
 		t.Errorf("%s, want %s in it", text, want)
 	}
+	l.arrays = "bytes"
+	text = string(must.Get(l.request(turns(pair(), 2)))(t))
+	line, after, _ := strings.Cut(text, "\n")
+	for _, want := range []string{
+		`"slot":0,"step":0,"observation":{"agent":{"observation":{"dtype":"<f4","shape":[2,2],"at":0},` +
+			`"active":{"dtype":"?","shape":[2],"at":16}}`,
+		`"observation":{"dtype":"<f4","shape":[2,2],"at":24},"active":{"dtype":"?","shape":[2],"at":40}`, `,"bytes":42}`,
+	} {
+		if !strings.Contains(line, want) {
+			t.Errorf("%s, want %s in it", line, want)
+		}
+	}
+	if want := "\x00\x00\x80\x3e" + strings.Repeat("\x00", 12) + "\x01\x01"; len(after) != 42 || after[24:] != want {
+		t.Errorf("after the line are %q, want 42 bytes with %q in the end", after, want)
+	}
 	for hello, want := range map[string]string{
-		`{"stoker":"policy/1"}`: "", `{"stoker":"policy/1","arrays":"base64"}`: "", `{"stoker":"policy/2"}`: `speaks "policy/2"`,
+		`{"stoker":"policy/1"}`: "", `{"stoker":"policy/1","arrays":"base64"}`: "", `{"stoker":"policy/1","arrays":"bytes"}`: "",
+		`{"stoker":"policy/2"}`:                      `speaks "policy/2"`,
 		`{"stoker":"policy/1","error":"no weights"}`: "no weights", `hi`: `its answer "hi"`, `{"stoker":"policy/1","arrays":"hex"}`: `as "hex"`,
 	} {
 		l := &lines{spec: pair(), to: io.Discard, from: bufio.NewReader(strings.NewReader(hello + "\n"))}
@@ -326,4 +342,16 @@ func TestRefused(t *testing.T) {
 func FuzzModel(f *testing.F) {
 	f.Add([]byte{0x3a, 4, 0x2a, 2, 0x70, 1})
 	f.Fuzz(func(_ *testing.T, b []byte) { _ = checkMessage(b, "model", 0) })
+}
+
+// What a policy is named by tells what answers.
+func TestForms(t *testing.T) {
+	for what, want := range map[string]Form{
+		"cmd:python x.py": Command, "http://h/v2/models/m": Server, "https://h/v2/models/m": Server, "grpc://h/m": Server,
+		"grpcs://h/m": Server, "ftp://h/m": Unknown, "x.onnx": Model, "grpcs/x.stoker": Bundle, "x": Unknown,
+	} {
+		if got := FormOf(what); got != want {
+			t.Errorf("%s is of form %d, want %d", what, got, want)
+		}
+	}
 }

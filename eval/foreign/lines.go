@@ -30,11 +30,14 @@ type lines struct {
 	to   io.Writer
 	from *bufio.Reader
 	id   int64
-	// packed says that the other side asked for arrays in base64, which both write and read faster than lists.
-	packed bool
+	// arrays is how the other side asked for arrays: as lists, where empty too; in base64; or as bytes after the line.
+	arrays string
+	// line and after are of the last request, for the next one to write over.
+	line, after []byte
 }
 
-// hello is the first line of either side. Stoker's has the spec; the other side's has an error where it can't act.
+// hello is the first line of either side. Stoker's has the spec, and the way of arrays that is quickest; the other side's has an
+// error where it can't act.
 type hello struct {
 	Stoker string          `json:"stoker"`
 	Spec   json.RawMessage `json:"spec,omitempty"`
@@ -48,7 +51,7 @@ func (l *lines) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	line, err := json.Marshal(hello{Stoker: Protocol, Spec: spec})
+	line, err := json.Marshal(hello{Stoker: Protocol, Spec: spec, Arrays: "bytes"})
 	if err != nil {
 		return err
 	}
@@ -63,10 +66,10 @@ func (l *lines) greet(ctx context.Context) error {
 		return errors.New(h.Error)
 	case h.Stoker != Protocol:
 		return fmt.Errorf("it speaks %q, this program speaks %q", h.Stoker, Protocol)
-	case h.Arrays != "" && h.Arrays != "lists" && h.Arrays != "base64":
-		return fmt.Errorf("it asks for arrays as %q, want lists or base64", h.Arrays)
+	case !slices.Contains([]string{"", "lists", "base64", "bytes"}, h.Arrays):
+		return fmt.Errorf("it asks for arrays as %q, want lists, base64 or bytes", h.Arrays)
 	}
-	l.packed = h.Arrays == "base64"
+	l.arrays = h.Arrays
 	return nil
 }
 
@@ -95,9 +98,10 @@ func (l *lines) act(ctx context.Context, turns []Turn) error {
 	return l.answer(line, turns)
 }
 
-// request is the line that asks.
+// request is the line that asks, and the bytes of arrays after it. It is good until the next one.
 func (l *lines) request(turns []Turn) ([]byte, error) {
-	b := fmt.Appendf(nil, `{"id":%d,"episodes":[`, l.id)
+	b := fmt.Appendf(l.line[:0], `{"id":%d,"episodes":[`, l.id)
+	l.after = l.after[:0]
 	for i, t := range turns {
 		if i > 0 {
 			b = append(b, ',')
@@ -115,7 +119,12 @@ func (l *lines) request(turns []Turn) ([]byte, error) {
 		}
 		b = append(b, "}}"...)
 	}
-	return append(b, "]}\n"...), nil
+	b = append(b, ']')
+	if l.arrays == "bytes" {
+		b = fmt.Appendf(b, `,"bytes":%d`, len(l.after))
+	}
+	l.line = append(append(b, "}\n"...), l.after...)
+	return l.line, nil
 }
 
 // appendKind appends what the agents of a kind see, by the names of an exported model's inputs.
@@ -138,9 +147,10 @@ func (l *lines) appendKind(b []byte, kind int, tensors []onnx.Tensor) []byte {
 		if !graph {
 			shape = shape[1:] // of one episode
 		}
-		if l.packed {
-			b = appendPacked(b, t, shape)
-		} else {
+		switch l.arrays {
+		case "base64", "bytes":
+			b = l.appendPacked(b, t, shape)
+		default:
 			b, _ = appendTensor(b, t, shape, 0)
 		}
 		sep = ","
@@ -148,20 +158,24 @@ func (l *lines) appendKind(b []byte, kind int, tensors []onnx.Tensor) []byte {
 	return append(b, '}')
 }
 
-// appendPacked appends type and shape as NumPy has them, and the numbers, little-endian, in base64.
-func appendPacked(b []byte, t *onnx.Tensor, shape []int) []byte {
-	var raw []byte
-	dtype := "?"
+// appendPacked appends type and shape as NumPy has them, and the numbers, little-endian: in base64, or where they begin in the
+// bytes after the line, which is a multiple of 8.
+func (l *lines) appendPacked(b []byte, t *onnx.Tensor, shape []int) []byte {
+	for len(l.after)%8 > 0 {
+		l.after = append(l.after, 0)
+	}
+	at, dtype := len(l.after), "?"
 	for _, x := range t.Floats {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+		l.after = binary.LittleEndian.AppendUint32(l.after, math.Float32bits(x))
 	}
 	for _, x := range t.Ints {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(x))
+		l.after = binary.LittleEndian.AppendUint64(l.after, uint64(x))
 	}
 	for _, x := range t.Bools {
-		raw = append(raw, 0)
 		if x {
-			raw[len(raw)-1] = 1
+			l.after = append(l.after, 1)
+		} else {
+			l.after = append(l.after, 0)
 		}
 	}
 	switch {
@@ -170,14 +184,19 @@ func appendPacked(b []byte, t *onnx.Tensor, shape []int) []byte {
 	case t.Ints != nil:
 		dtype = "<i8"
 	}
-	b = fmt.Appendf(b, `{"dtype":%q,"shape":[`, dtype)
+	b = append(strconv.AppendQuote(append(b, `{"dtype":`...), dtype), `,"shape":[`...)
 	for i, n := range shape {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = strconv.AppendInt(b, int64(n), 10)
 	}
-	return append(base64.StdEncoding.AppendEncode(append(b, `],"base64":"`...), raw), `"}`...)
+	if l.arrays == "bytes" {
+		return append(strconv.AppendInt(append(b, `],"at":`...), int64(at), 10), '}')
+	}
+	b = append(base64.StdEncoding.AppendEncode(append(b, `],"base64":"`...), l.after[at:]), `"}`...)
+	l.after = l.after[:0]
+	return b
 }
 
 // appendTensor appends nested lists of the numbers from at on, and returns where it ended.

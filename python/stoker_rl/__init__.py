@@ -20,8 +20,19 @@ from typing import Any
 _PLACES = {"evaluate": "._evaluate", "export_sb3": "._export", "serve": "._serve", "StokerEnv": ".env",
            "StokerVectorEnv": ".vector", "register": ".env", "parallel_env": ".parallel", "SharedVecEnv": ".parallel",
            "baseline": ".baselines", "observations": ".baselines", "to_hetero": ".baselines"}
-__all__ = ["baseline", "evaluate", "export_sb3", "observations", "parallel_env", "register", "serve", "SharedVecEnv", "StokerEnv",
-           "StokerVectorEnv", "to_hetero"]
+__all__ = [
+    "SharedVecEnv",
+    "StokerEnv",
+    "StokerVectorEnv",
+    "baseline",
+    "evaluate",
+    "export_sb3",
+    "observations",
+    "parallel_env",
+    "register",
+    "serve",
+    "to_hetero",
+]
 
 
 def __getattr__(name: str) -> Any:  # when it is asked for: the relay of evaluate starts without NumPy

@@ -94,7 +94,7 @@ def evaluate(
         for s in sets:
             command += ["--set", s]
         threading.Thread(target=answer, args=(server, token, policy, raw), daemon=True).start()
-        done = subprocess.run(command, env={**os.environ, "STOKER_RL_TOKEN": token}, capture_output=True, text=True)
+        done = subprocess.run(command, env={**os.environ, "STOKER_RL_TOKEN": token}, capture_output=True, text=True, check=False)
     if done.returncode:
         raise StokerError(done.stderr.strip())
     result = Evaluation(json.loads(done.stdout))

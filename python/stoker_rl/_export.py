@@ -13,7 +13,8 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
     """Write the deterministic policy of a PPO, A2C, DQN, SAC, TD3 or MaskablePPO to an ONNX file.
 
     vecnormalize, or None, has the statistics that observations were normalised with; they are in the graph, and so is
-    what predict does with an action: clipping, or scaling to the space. The inputs are obs [batch, features] and, of
+    what predict does with an action: clipping, or scaling to the space. Policies of use_sde are written without their noise, as
+    predict acts. The inputs are obs [batch, features], or [batch, agents, features], or those of a Dict by their keys, and, of
     MaskablePPO, mask [batch, choices]; the output is action.
     """
     import torch
@@ -29,6 +30,8 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
             self.space = model.action_space
             self.masked = type(model).__name__ == "MaskablePPO"
             if vecnormalize is not None and vecnormalize.norm_obs:
+                if parts:
+                    raise ValueError("vecnormalize normalises the parts of a Dict, which is not written: want norm_obs=False")
                 rms = vecnormalize.obs_rms
                 shift = torch.as_tensor(rms.mean, dtype=torch.float64)
                 scale = torch.as_tensor(np.sqrt(rms.var + vecnormalize.epsilon), dtype=torch.float64)
@@ -38,7 +41,9 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
             else:
                 self.clip = 0.0
 
-        def forward(self, obs: torch.Tensor, mask: torch.Tensor | None = None) -> Any:
+        def forward(self, *inputs: torch.Tensor) -> Any:
+            mask = inputs[-1] if self.masked else None
+            obs: Any = dict(zip(parts, inputs)) if parts else inputs[0]
             if self.clip:
                 obs = torch.clamp((obs.double() - self.shift) / self.scale, -self.clip, self.clip).float()
             p = self.policy
@@ -49,8 +54,11 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
             else:
                 latent = p.mlp_extractor.forward_actor(p.extract_features(obs, p.pi_features_extractor))
                 action = p.action_net(latent)
+                if p.squash_output:  # of use_sde
+                    action = torch.tanh(action)
             if not isinstance(self.space, spaces.Box):
                 return self.choose(action, mask)
+            action = action.reshape(-1, *self.space.shape)
             low, high = (torch.as_tensor(x, device=action.device) for x in (self.space.low, self.space.high))
             if p.squash_output:  # from (−1, 1), as unscale_action has it
                 return low + 0.5 * (action + 1.0) * (high - low)
@@ -63,21 +71,22 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
             parts = torch.split(logits, choices, dim=1)
             return torch.cat([part.argmax(dim=1, keepdim=True) for part in parts], dim=1).float()
 
-    if getattr(model, "use_sde", False):
-        raise ValueError(f"{type(model).__name__} explores by use_sde, whose policies are not written")
+    seen = model.observation_space
     if not isinstance(model.action_space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete)):
         raise ValueError(f"the action space is {model.action_space}, want a Box, a Discrete or a MultiDiscrete")
-    if not isinstance(model.observation_space, spaces.Box) or len(model.observation_space.shape) != 1:
-        raise ValueError(f"the observation space is {model.observation_space}, want a Box of one dimension")
+    parts = list(seen.spaces) if isinstance(seen, spaces.Dict) else []
+    boxes = [seen[name] for name in parts] or [seen]
+    if not all(isinstance(box, spaces.Box) for box in boxes):
+        raise ValueError(f"the observation space is {seen}, want a Box or a Dict of them")
     act = model.action_space
     choices = [] if isinstance(act, spaces.Box) else [int(n) for n in getattr(act, "nvec", [getattr(act, "n", 0)])]
     policy, training = Policy().to(model.device), model.policy.training
     policy.eval()
-    inputs: list[Any] = [torch.zeros((1, *model.observation_space.shape), device=model.device)]
-    names = ["obs"]
+    inputs = [torch.zeros((1, *box.shape), device=model.device) for box in boxes]
+    names = parts or ["obs"]
     if policy.masked:
         inputs.append(torch.ones((1, sum(choices)), dtype=torch.bool, device=model.device))
-        names.append("mask")
+        names = [*names, "mask"]
     with warnings.catch_warnings():  # dynamo, which is new, fails on the distributions of Stable-Baselines3
         warnings.simplefilter("ignore")
         torch.onnx.export(policy, tuple(inputs), os.fspath(file), input_names=names, output_names=["action"], opset_version=17,

@@ -278,7 +278,7 @@ def main() -> None:
     if not INSIDE.exists():
         raise SystemExit("this stoker-rl has no stoker of its own: it was installed without Go; build one with `make build`")
     if os.name == "nt":
-        raise SystemExit(subprocess.run([str(INSIDE), *sys.argv[1:]]).returncode)
+        raise SystemExit(subprocess.run([str(INSIDE), *sys.argv[1:]], check=False).returncode)
     os.execv(INSIDE, [str(INSIDE), *sys.argv[1:]])
 
 

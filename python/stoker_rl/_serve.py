@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ._spaces import Kind
+from ._spaces import Kind, view
 
 PROTOCOL = "policy/1"
 
@@ -29,7 +29,8 @@ class OutOfPlay(ValueError):
 
 
 def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: BinaryIO, arrays: str = "base64") -> None:
-    """Answer until the other side has ended. start makes from a spec what acts, on lists or on arrays in base64."""
+    """Answer until the other side has ended. start makes from a spec what acts, on lists or on arrays, which come in base64, or
+    as bytes after the line where the other side can."""
 
     def send(line: dict[str, Any]) -> None:
         write.write(json.dumps(line, allow_nan=False).encode() + b"\n")
@@ -43,9 +44,19 @@ def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: Bina
     except Exception as e:
         send({"stoker": PROTOCOL, "error": f"{type(e).__name__}: {e}"})
         raise SystemExit(1) from e
+    if arrays == "base64" and hello.get("arrays") == "bytes":
+        arrays = "bytes"
     send({"stoker": PROTOCOL, "arrays": arrays})
     for line in read:
         request = json.loads(line)
+        if "bytes" in request:
+            after = read.read(request["bytes"])
+            if len(after) < request["bytes"]:
+                return
+            for asked in request["episodes"]:
+                for seen in asked["observation"].values():
+                    for name, a in seen.items():
+                        seen[name] = view(after, a)
         try:
             actions = act(request["episodes"])
             for i, action in enumerate(actions):

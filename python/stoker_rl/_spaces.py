@@ -15,6 +15,14 @@ def array(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
     return np.asarray(value, dtype=dtype)
 
 
+def view(after: bytes, told: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """An array in the bytes after a line, of a type, a shape and a place."""
+    n = 1
+    for d in told["shape"]:
+        n *= d
+    return np.frombuffer(after, told["dtype"], n, told["at"] if n else 0).reshape(told["shape"])
+
+
 def width(space: dict[str, Any]) -> int:
     """The number of values of a space."""
     kind = space["type"]
@@ -35,7 +43,7 @@ class Kind:
         self.agents: int = spec["agents"]
         self.features: int = width(spec["observation"])
         self.components: int = width(spec["action"])
-        self.graph = spec["observation"]["type"] == "graph"
+        self.graph: dict[str, Any] | None = spec["observation"] if spec["observation"]["type"] == "graph" else None
         self.box = spec["action"]["type"] == "box"
         self.names: list[str] = spec.get("features", [])
 

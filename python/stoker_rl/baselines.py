@@ -119,9 +119,11 @@ def hetero_arrays(obs: dict[str, Any], spec: dict[str, Any]) -> dict[Any, dict[s
     nodes = [x["name"] for x in graph["nodes"]]
     out: dict[Any, dict[str, np.ndarray[Any, Any]]] = {}
     for name in nodes:
-        out[name] = {"x": np.array(obs["nodes/" + name][: int(obs[f"nodes/{name}/count"])])}
+        out[name] = {"x": np.array(obs["nodes/" + name][: obs[f"nodes/{name}/count"].item()])}
     for x in graph["edges"]:
         name, key = x["name"], (nodes[x["from"]], x["name"], nodes[x["to"]])
-        n = int(obs[f"edges/{name}/count"])
-        out[key] = {"edge_index": obs[f"edges/{name}/ends"][:, :n].astype(np.int64), "edge_attr": np.array(obs["edges/" + name][:n])}
+        n = obs[f"edges/{name}/count"].item()
+        told = obs.get("edges/" + name)
+        out[key] = {"edge_index": obs[f"edges/{name}/ends"][:, :n].astype(np.int64),
+                    "edge_attr": np.zeros((n, 0), np.float32) if told is None else np.array(told[:n])}
     return out

@@ -43,7 +43,8 @@ class Kind:
         self.seen = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
         self.reward, self.active, self.mask = (self.seen.pop(k) for k in ("reward", "active", "mask"))
         if self.graph:
-            self.seen.pop("observation")
+            # Stable-Baselines3 takes no arrays without a dimension, and none without numbers: edges may have no features.
+            self.seen = {n: a[..., None] if n.endswith("/count") else a for n, a in self.seen.items() if a.size}
         action = spec["action"]
         self.kind_of_action: str = action["type"]
         self.discrete = self.kind_of_action in ("discrete", "multi-discrete")
@@ -74,8 +75,10 @@ class Kind:
 
     def see(self, at: Any, copy: bool = True) -> Any:
         """What is seen at an index of the arrays."""
-        parts = {k: a[at].copy() if copy else a[at] for k, a in self.seen.items()}
-        return parts if self.graph else parts["observation"]
+        if not self.graph:
+            seen = self.seen["observation"][at]
+            return seen.copy() if copy else seen
+        return {name: a[at].copy() if copy else a[at] for name, a in self.seen.items()}
 
 
 class Opened:
@@ -270,7 +273,7 @@ def register(stoker: str | None = None) -> list[str]:
 
     from ._process import program
 
-    listed = subprocess.run([program(stoker), "envs", "--json"], capture_output=True, text=True)
+    listed = subprocess.run([program(stoker), "envs", "--json"], capture_output=True, text=True, check=False)
     if listed.returncode:
         raise StokerError(listed.stderr.strip())
     ids = [e["id"] for e in json.loads(listed.stdout)]

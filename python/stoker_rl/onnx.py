@@ -39,7 +39,8 @@ class Model:
         self.forms: dict[str, tuple[int, ...]] = {}
         self.before: dict[int, np.ndarray[Any, Any]] = {}
         self.states: dict[int, dict[str, Any]] = {}
-        self.pool = ThreadPoolExecutor(os.cpu_count())  # onnxruntime runs outside Python's lock
+        self.threads = os.cpu_count() or 1
+        self.pool = ThreadPoolExecutor(self.threads)  # onnxruntime runs outside Python's lock
         self.stateful = [n for n in self.inputs if n.startswith("state.")]
         self.actions = [self.action(k, self.prefix(k)) for k in self.kinds]
         for name in self.inputs:
@@ -76,7 +77,12 @@ class Model:
                 node = self.inputs[name]
                 self.forms[name] = k.layout(tuple(node.shape[1:]), k.features, f"the input {node.name!r}")
                 return
-            if own in ("active", "mask") or own.startswith(("legal.", "node.", "edge.")):
+            if own == "active" or own == "mask" and not (k.graph and k.components > 1) or own.startswith(("legal.", "node.", "edge.")):
+                return
+            if k.graph and own.startswith(("nodes/", "edges/")):
+                node, want = self.inputs[name], part_shape(k.graph, own)
+                if list(node.shape[1:]) != want:
+                    raise ValueError(f"the input {name!r} has the shape {node.shape}, in the environment it is {['batch', *want]}")
                 return
             if own == "before" and "p95" in k.names:
                 return
@@ -90,7 +96,16 @@ class Model:
     def __call__(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
         if self.together:
             return self.run(episodes)
-        return [action for part in self.pool.map(lambda e: self.run([e]), episodes) for action in part]
+        if len(episodes) == 1:
+            return self.run(episodes)
+        parts = self.pool.map(self.one_by_one, (episodes[i :: self.threads] for i in range(self.threads)))
+        out: list[Any] = [None] * len(episodes)
+        for i, part in enumerate(parts):
+            out[i :: self.threads] = part
+        return out
+
+    def one_by_one(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
+        return [self.run([e])[0] for e in episodes]
 
     def run(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
         first = episodes[0]
@@ -119,14 +134,41 @@ class Model:
             return np.stack([self.before[e["slot"]] if e["step"] else nothing for e in episodes])
         for k in self.kinds:
             own = name.removeprefix(self.prefix(k)) if name.startswith(self.prefix(k)) else ""
-            if own not in episodes[0]["observation"][k.name]:
+            seen = episodes[0]["observation"][k.name]
+            if k.graph and own.startswith(("nodes/", "edges/")):
+                return part(seen, own, node.shape[1:], dtype)
+            if k.graph and own == "mask":  # of one choice
+                return array(next(a for n, a in seen.items() if n.startswith("legal.")), dtype)[None]
+            if own not in seen:
                 continue
             if k.graph:
-                return array(episodes[0]["observation"][k.name][own], dtype)
+                return array(seen[own], dtype)
             rows = k.stacked(episodes, own, dtype)
             form = self.forms.get(name, node.shape[1:])
             return rows.reshape(-1, *form) if all(isinstance(d, int) for d in form) else rows
         raise ValueError(f"the environment does not show what the input {name!r} takes")
+
+
+def part_shape(graph: dict[str, Any], name: str) -> list[int]:
+    """The shape of a part of a graph as Gymnasium's Dict has it; a name that is none of them has none."""
+    what, of, which = [*name.split("/"), ""][:3]
+    x: dict[str, Any] = next((x for x in graph[what] if x["name"] == of), {"capacity": 0, "width": 0})
+    shapes = {"": [x["capacity"], x["width"]], "count": [1], "ends": [2, x["capacity"]]}
+    return shapes.get(which, [])
+
+
+def part(seen: dict[str, Any], name: str, shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """A part of a graph in a batch of one, filled up with zeros."""
+    what, of, which = [*name.split("/"), ""][:3]
+    out = np.zeros((1, *shape), dtype)
+    told = array(seen["node." + of if what == "nodes" else f"edge.{of}." + ("index" if which == "ends" else "features")], dtype)
+    if which == "count":
+        out[:] = len(told)
+    elif which == "ends":
+        out[0, :, : told.shape[1]] = told
+    else:
+        out[0, : len(told)] = told
+    return out
 
 
 def main() -> None:

@@ -53,6 +53,26 @@ class Serve(unittest.TestCase):
         self.assertEqual(said[0], {"stoker": "policy/1", "arrays": "base64"})
         self.assertEqual(said[1], {"id": 1, "actions": [{"agent": [[1, 2], [6, 8]]}, {"agent": [[0, 2], [6, 8]]}]})
 
+    def test_bytes_after_the_line(self):
+        """They say what base64 says, end with the request, and a cut request is not answered."""
+        after = np.array([0, 1, 2, 3, 4, 5], np.float32).tobytes() + b"\1\0"
+        seen = {"observation": {"dtype": "<f4", "shape": [2, 3], "at": 0}, "active": {"dtype": "?", "shape": [2], "at": 24},
+                "none": {"dtype": "<f4", "shape": [0, 3], "at": 26}}
+
+        def conversation(cut):
+            line = json.dumps({"id": 1, "episodes": [{"slot": 0, "step": 0, "observation": {"agent": seen}}], "bytes": len(after)})
+            hello = json.dumps({"stoker": "policy/1", "arrays": "bytes", "spec": spec()})
+            once = line.encode() + b"\n" + after
+            read, write = io.BytesIO(hello.encode() + b"\n" + once + once[:len(once) - cut]), io.BytesIO()
+            converse(starter(lambda obs, active: obs[:, :, :2] * active[:, :, None], False), read, write)
+            return [json.loads(x) for x in write.getvalue().splitlines()]
+
+        said = conversation(0)
+        self.assertEqual(said[0], {"stoker": "policy/1", "arrays": "bytes"})
+        self.assertEqual(said[1], {"id": 1, "actions": [{"agent": [[0, 1], [0, 0]]}]})
+        self.assertEqual(said[2], said[1])
+        self.assertEqual(conversation(1), said[:2])
+
     def test_layouts(self):
         for shape, want in {(3,): (4, 3), (6,): (2, 6), (2, 3): (2, 2, 3)}.items():
             policy = WithSpace(*shape)

@@ -7,6 +7,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
@@ -106,15 +108,18 @@ type Client struct {
 	conn *grpc.ClientConn
 }
 
-// Open returns a client of a model at http://HOST/v2/models/NAME, https likewise, or grpc://HOST/NAME. No connection is
-// made yet.
-func Open(address string) (*Client, error) {
+// Open returns a client of a model at http://HOST/v2/models/NAME, https likewise, or grpc://HOST/NAME, and over TLS
+// grpcs://HOST/NAME. No connection is made yet.
+func Open(address string) (*Client, error) { return open(address, nil) }
+
+// open uses the machine's certificate authorities where t is nil.
+func open(address string, t *tls.Config) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
 	path := strings.Trim(u.Path, "/")
-	if u.Scheme != "grpc" {
+	if u.Scheme != "grpc" && u.Scheme != "grpcs" {
 		if _, name, ok := strings.Cut(path, "v2/models/"); u.Host == "" || !ok || name == "" {
 			return nil, errors.New("want http://HOST/v2/models/NAME")
 		}
@@ -122,10 +127,13 @@ func Open(address string) (*Client, error) {
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64}}}, nil
 	}
 	if u.Host == "" || path == "" || strings.Contains(path, "/") {
-		return nil, errors.New("want grpc://HOST/NAME")
+		return nil, fmt.Errorf("want %s://HOST/NAME", u.Scheme)
 	}
-	c := &Client{name: path}
-	c.conn, err = grpc.NewClient(u.Host, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	c, over := &Client{name: path}, insecure.NewCredentials()
+	if u.Scheme == "grpcs" {
+		over = credentials.NewTLS(t)
+	}
+	c.conn, err = grpc.NewClient(u.Host, grpc.WithTransportCredentials(over),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostAnswer)))
 	return c, err
 }

@@ -1,10 +1,19 @@
 package client
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/serving/internal/inference"
 )
 
@@ -67,5 +76,41 @@ func TestRead(t *testing.T) {
 		if a, err := read(m); err != nil || !slices.Equal(a.Outputs[0].Data, []float32{2}) {
 			t.Errorf("%s as contents: %+v, %v", datatype, a, err)
 		}
+	}
+}
+
+// named is a server that says which model it was asked for.
+type named struct {
+	inference.UnimplementedGRPCInferenceServiceServer
+}
+
+func (named) ModelMetadata(_ context.Context, r *inference.ModelMetadataRequest) (*inference.ModelMetadataResponse, error) {
+	return &inference.ModelMetadataResponse{Platform: r.Name}, nil
+}
+
+// A server over TLS is asked where its certificate is of a known authority, and else is not told a thing.
+func TestTLS(t *testing.T) {
+	certified := httptest.NewTLSServer(nil)
+	defer certified.Close()
+	s := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12})))
+	inference.RegisterGRPCInferenceServiceServer(s, named{})
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	go func() { _ = s.Serve(l) }()
+	defer s.Stop()
+	known := x509.NewCertPool()
+	known.AddCert(certified.Certificate())
+	for _, k := range []struct {
+		scheme, want string
+		roots        *x509.CertPool
+	}{{"grpcs", "", known}, {"grpcs", "certificate", x509.NewCertPool()}, {"grpc", "connection", nil}} {
+		c := must.Get(open(k.scheme+"://"+l.Addr().String()+"/m", &tls.Config{RootCAs: k.roots, MinVersion: tls.VersionTLS12}))(t)
+		m, err := c.Model(t.Context())
+		if (err == nil) != (k.want == "") || err != nil && !strings.Contains(err.Error(), k.want) || err == nil && m.Platform != "m" {
+			t.Errorf("%s: %+v, %v, want an error with %q", k.scheme, m, err, k.want)
+		}
+		must.Do(t, c.Close())
+	}
+	if _, err := Open("grpcs://host"); err == nil || !strings.Contains(err.Error(), "grpcs://HOST/NAME") {
+		t.Errorf("an address without a model: %v", err)
 	}
 }
