@@ -41,21 +41,22 @@ func TestSweepByWorkers(t *testing.T) {
 	sweep := func(flags ...string) []string {
 		return slices.Concat([]string{"sweep", config(t, brief), "--grid", "agent.actor_rate=1e-4,1e-3", "--name", "x"}, flags, []string{"--runs"})
 	}
-	byWorkers(t, sweep("--seeds", "1-2"), "x/sweep.json", "x/leaderboard.csv", "x/actor_rate-1e-3-s2/metrics.jsonl",
+	byWorkers(t, "4\n", sweep("--seeds", "1-2"), "x/sweep.json", "x/leaderboard.csv", "x/actor_rate-1e-3-s2/metrics.jsonl",
 		"x/actor_rate-1e-3-s2/config.yaml", "x/actor_rate-1e-4-s1/checkpoints/latest")
-	byWorkers(t, sweep("--halving", "10", "--factor", "2", "--final", "1x2"), "x/sweep.json", "x/leaderboard.json",
+	byWorkers(t, "2\n", sweep("--halving", "10", "--factor", "2", "--final", "1x2"), "x/sweep.json", "x/leaderboard.json",
 		"x/actor_rate-1e-3-s1/metrics.jsonl", "x/actor_rate-1e-3-s1/checkpoints/latest", "x/actor_rate-1e-4-s1/checkpoints/best",
 		"x/final/sweep.json", "x/final/final.json")
 }
 
 // An evaluation that workers play leaves the files of one at home.
 func TestEvalByWorkers(t *testing.T) {
-	byWorkers(t, []string{"eval", trained(t), "riccati", "random", "--seeds", "1-9", "--out"}, "eval.json", "scores.csv", "steps.csv",
+	byWorkers(t, "", []string{"eval", trained(t), "riccati", "random", "--seeds", "1-9", "--out"}, "eval.json", "scores.csv", "steps.csv",
 		"report.html")
 }
 
-// byWorkers gives a command that ends with a folder at home, and to two workers, and compares what it leaves there.
-func byWorkers(t *testing.T, command []string, files ...string) {
+// byWorkers gives a command that ends with a folder at home, and to two workers, and compares what it leaves there. Before
+// workers join, the metrics tell how many units are to come, where the command knows.
+func byWorkers(t *testing.T, units string, command []string, files ...string) {
 	t.Helper()
 	token, home, away := filepath.Join(t.TempDir(), "token"), t.TempDir(), t.TempDir()
 	if code, _, errs := stoker(append(slices.Clone(command), home)...); code != exitDone {
@@ -80,7 +81,7 @@ func byWorkers(t *testing.T, command []string, files ...string) {
 		must.Do(t, err)
 		defer answer.Body.Close()
 		body := must.Get(io.ReadAll(answer.Body))(t)
-		if !strings.Contains(string(body), `stoker_farm_units{state="queued"} 4`) {
+		if !strings.Contains(string(body), `stoker_farm_units{state="queued"} `+units) {
 			t.Errorf("the metrics are\n%s", body)
 		}
 		for range 2 {

@@ -60,7 +60,7 @@ type conn struct {
 	stopped       func() bool
 	given         sync.Map // keys of the results that Result has given
 	first, faults js.KeyWatcher
-	kept          map[farm.Key]bool // results that an earlier coordinator has not taken
+	kept          sync.Map // keys of results that an earlier coordinator has not taken, until they are submitted
 }
 
 // bind finds the streams and buckets that make made.
@@ -155,12 +155,13 @@ func (c *conn) Submit(ctx context.Context, t farm.Task) error {
 		return err
 	}
 	k := t.Unit.Key()
+	if _, ok := c.kept.LoadAndDelete(k); ok {
+		return nil
+	}
 	if _, ok := c.given.LoadAndDelete(k); ok { // it is to be carried out anew
 		if err := c.again(ctx, func() error { return c.results.Purge(ctx, string(k)) }); err != nil {
 			return err
 		}
-	} else if c.kept[k] {
-		return nil
 	}
 	return c.again(ctx, func() error {
 		_, err := c.stream.Publish(ctx, c.name+unitSubject, b)

@@ -165,7 +165,6 @@ func (c *conn) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.kept = map[farm.Key]bool{}
 	for key := range keys.Keys() {
 		e, err := c.results.Get(ctx, key)
 		if err != nil {
@@ -180,7 +179,7 @@ func (c *conn) keep(ctx context.Context) error {
 			}
 			continue
 		}
-		c.kept[r.Key] = true
+		c.kept.Store(r.Key, true)
 	}
 	return nil
 }
