@@ -12,7 +12,6 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
-	"github.com/stoker-rl/stoker/nets/internal/netstest"
 )
 
 // Operations that are not reproducible are refused with their name, and allowed again afterwards.
