@@ -69,8 +69,8 @@ func (s *search) capacity() (Capacity, error) {
 // spread finds the best of the configurations that give every function CPU in proportion to its work, and the highest
 // level that it keeps; nil where none keeps any.
 func (s *search) spread() ([]Resources, int, error) {
-	s.hasty = true
-	defer func() { s.hasty = false }()
+	s.bound = capacityViolated
+	defer func() { s.bound = 1 }()
 	var best []Resources
 	low, high := 0, s.most(0)+1 // the best keeps low, nothing keeps high
 	near := 1
@@ -117,7 +117,9 @@ func (s *search) climb(best []Resources, k int) ([]Resources, int, error) {
 			if s.trials >= s.budget() {
 				return best, k, nil
 			}
+			s.bound = score.violated
 			t, failed := s.try(k+up, next)
+			s.bound = 1
 			if failed != nil {
 				return nil, 0, failed
 			}

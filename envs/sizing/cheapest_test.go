@@ -59,7 +59,7 @@ const (
 )
 
 func (d *descent) run() (Cheapest, error) {
-	d.hasty, d.price, d.config.Windows = true, math.Inf(1), cheapestWindows
+	d.bound, d.price, d.config.Windows = capacityViolated, math.Inf(1), cheapestWindows
 	if err := d.begin(); err != nil {
 		return Cheapest{}, err
 	}
@@ -70,7 +70,7 @@ func (d *descent) run() (Cheapest, error) {
 		}
 		improved = d.price < before
 	}
-	d.hasty, d.config.Windows, d.seed = false, 2*capacityProof, 2
+	d.bound, d.config.Windows, d.seed = 1, 2*capacityProof, 2
 	for _, rs := range slices.Backward(d.way) {
 		t, err := d.search.try(d.users, rs)
 		if err != nil || t.kept() {
@@ -120,9 +120,9 @@ func (d *descent) begin() error {
 	if d.best != nil {
 		return nil
 	}
-	d.hasty = false
+	d.bound = 1
 	rs, _, err := d.reach(d.users)
-	d.hasty = true
+	d.bound = capacityViolated
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type search struct {
 	demand []float64            // core-seconds of each function in a request
 	total  float64              // their sum
 	seed   uint64
-	hasty  bool // give up a trial as soon as it misses too often, instead of measuring by how much
+	bound  float64 // share of violated windows above which a trial is given up: it cannot win any more
 	trials int
 	// env is the environment of the last trial, at its level and number of windows.
 	env         *Env
@@ -35,7 +35,7 @@ func newSearch(c Config, users *workload.UsersConfig) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{config: c, app: a, seed: 1}
+	s := &search{config: c, app: a, seed: 1, bound: 1}
 	if users != nil {
 		s.closed, s.users = true, *users
 	}
@@ -162,7 +162,7 @@ func (s *search) try(k int, rs []Resources) (trial, error) {
 		t.latency += float64(float64(r.successes) * r.latency)
 		t.successes += float64(r.successes)
 		ended += float64(r.successes + r.failed)
-		if s.hasty && t.violated > capacityViolated*counted {
+		if t.violated/counted > s.bound {
 			return worst, nil
 		}
 	}
@@ -233,7 +233,9 @@ func (s *search) firstKept(k int) ([]Resources, error) {
 func (s *search) reach(k int) ([]Resources, trial, error) {
 	var best []Resources
 	score := worst
+	defer func() { s.bound = 1 }()
 	for _, rs := range s.family() {
+		s.bound = score.violated
 		t, err := s.try(k, rs)
 		if err != nil {
 			return nil, worst, err
@@ -251,6 +253,7 @@ func (s *search) reach(k int) ([]Resources, trial, error) {
 			if s.trials >= s.budget() {
 				return best, score, nil
 			}
+			s.bound = score.violated
 			t, err := s.try(k, next)
 			if err != nil {
 				return nil, worst, err
