@@ -86,7 +86,7 @@ func TestCoordinatorReturns(t *testing.T) {
 	crash(c)
 	c, _, err = Listen(t.Context(), ListenOptions{Address: at.Host, Token: token, Study: study})
 	must.Do(t, err)
-	defer c.Close() //nolint:errcheck // it is a test's
+	defer c.Close()
 	must.Do(t, w.Done(t.Context(), l, farm.Result{Key: l.Key, Worker: "w"}))
 	if r := must.Get(c.Result(t.Context()))(t); r.Key != u.Key() {
 		t.Errorf("%+v", r)
