@@ -113,7 +113,7 @@ func TestPoliciesRefused(t *testing.T) {
 		{"--policy a=none.onnx --config " + file, "none.onnx"},
 		{"--policy a=http://x --config " + file, "want http://HOST/v2/models/NAME"},
 	} {
-		code, _, errs := stoker(append([]string{"eval", "--out", filepath.Join(t.TempDir(), "o")}, strings.Fields(c.args)...)...)
+		code, _, errs := stoker(append([]string{"eval", "--out", filepath.Join(t.TempDir(), "o")}, fields(c.args)...)...)
 		if code != exitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit %d, %s, want %q", c.args, code, errs, c.want)
 		}

@@ -38,7 +38,7 @@ func TestTrack(t *testing.T) {
 		{"resume " + filepath.Join(runs, "x"), 2},
 	} {
 		updated.Store(0)
-		if code, _, errs := stoker(append(strings.Fields(c.args), to...)...); code != exitDone || updated.Load() != c.want {
+		if code, _, errs := stoker(append(fields(c.args), to...)...); code != exitDone || updated.Load() != c.want {
 			t.Errorf("%s: exit %d, %d runs told, want %d: %s", c.args, code, updated.Load(), c.want, errs)
 		}
 	}
