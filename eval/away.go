@@ -8,10 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +43,7 @@ type playing struct {
 
 // Names of a unit's policy among its inputs, and of its result.
 const (
-	policyInput = "policy.gob"
+	policyInput = "policy.safetensors"
 	playedFile  = "played.gob"
 )
 
@@ -63,41 +61,6 @@ type portion struct {
 type pace struct {
 	Setup   time.Duration `json:"setup"` // until the first episode
 	Playing time.Duration `json:"playing"`
-}
-
-// policyParts is a policy's file with its arrays in order, so that it has one hash.
-type policyParts struct {
-	Agent, EnvID string
-	Description  []byte
-	Names        []string
-	Arrays       []agents.Array
-}
-
-// encodePolicy writes a policy's file for workers.
-func encodePolicy(f *agents.PolicyFile) ([]byte, error) {
-	p := policyParts{Agent: f.Agent, EnvID: f.EnvID, Description: f.Description, Names: slices.Sorted(maps.Keys(f.Arrays))}
-	for _, n := range p.Names {
-		p.Arrays = append(p.Arrays, f.Arrays[n])
-	}
-	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(p)
-	return b.Bytes(), err
-}
-
-// decodePolicy reads what encodePolicy wrote.
-func decodePolicy(b []byte) (*agents.PolicyFile, error) {
-	var p policyParts
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
-	}
-	if len(p.Names) != len(p.Arrays) {
-		return nil, fmt.Errorf("policy: %d arrays with %d names", len(p.Arrays), len(p.Names))
-	}
-	f := &agents.PolicyFile{Agent: p.Agent, EnvID: p.EnvID, Description: p.Description, Arrays: map[string]agents.Array{}}
-	for i, n := range p.Names {
-		f.Arrays[n] = p.Arrays[i]
-	}
-	return f, nil
 }
 
 // Evaluate carries out a unit that evaluates: it is that of [train.Worker].
@@ -176,9 +139,9 @@ func (q *playing) policy(x *configs.Experiment, threads int, inputs string) ([]V
 	if err != nil {
 		return nil, err
 	}
-	f, err := decodePolicy(b)
+	f, err := train.DecodePolicy(b)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", policyInput, err)
 	}
 	t := Trained{Experiment: x, File: f, Threads: threads}
 	return []Version{t.Version(policyInput)}, nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/farm"
+	"github.com/stoker-rl/stoker/train"
 )
 
 // unitTime is what a unit of episodes takes, by the first episode of its policy, and setupShare how much longer it takes than
@@ -122,7 +123,7 @@ func (a *asking) begin(ctx context.Context, at int) error {
 		t.unit.Inputs[f.Name] = f.Hash
 	}
 	if from.file != nil {
-		b, err := encodePolicy(from.file)
+		b, err := train.EncodePolicy(from.file)
 		if err != nil {
 			return err
 		}

@@ -202,11 +202,19 @@ func readArrays(c *checkpoints.Checkpoint, file string) (map[string]agents.Array
 	if err != nil {
 		return nil, err
 	}
+	out, err := arrays(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", c.Dir(), file, err)
+	}
+	return out, nil
+}
+
+func arrays(f *safetensors.File) (map[string]agents.Array, error) {
 	out := map[string]agents.Array{}
 	for _, t := range f.Tensors() {
 		v, err := safetensors.Values[float32](t)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", c.Dir(), file, err)
+			return nil, err
 		}
 		out[t.Name] = agents.Array{Shape: t.Shape, Data: slices.Clone(v)}
 	}
@@ -313,6 +321,28 @@ func ReadPolicy(c *checkpoints.Checkpoint) (*agents.PolicyFile, error) {
 		return nil, fmt.Errorf("%s: %s: description: %w", c.Dir(), policyFile, err)
 	}
 	return &agents.PolicyFile{Agent: h.Agent, EnvID: h.EnvID, Description: compact.Bytes(), Arrays: arrays}, nil
+}
+
+// EncodePolicy writes a policy as one safetensors file, for workers: the same policy gives the same bytes.
+func EncodePolicy(p *agents.PolicyFile) ([]byte, error) {
+	var b bytes.Buffer
+	meta := map[string]string{"agent": p.Agent, "env": p.EnvID, "description": string(p.Description)}
+	err := safetensors.Write(&b, meta, tensors(p.Arrays)...)
+	return b.Bytes(), err
+}
+
+// DecodePolicy reads what [EncodePolicy] wrote.
+func DecodePolicy(b []byte) (*agents.PolicyFile, error) {
+	f, err := safetensors.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	list, err := arrays(f)
+	if err != nil {
+		return nil, err
+	}
+	m := f.Metadata
+	return &agents.PolicyFile{Agent: m["agent"], EnvID: m["env"], Description: []byte(m["description"]), Arrays: list}, nil
 }
 
 // ReadExperiment reads the experiment that made a checkpoint, which names rows of a catalog. The manifest has the name
