@@ -22,7 +22,7 @@ func (e *elsewhere) flags() []flag {
 	e.Python, e.Timeout = "python3", 10*time.Second
 	return []flag{
 		option(repeated{&e.policies}, "policy", "`NAME=WHAT`, a policy that was trained elsewhere: x.stoker, x.onnx, "+
-			"http://HOST/v2/models/M, grpc://HOST/M or cmd:COMMAND (repeatable)").by(namedPolicies),
+			"http[s]://HOST/v2/models/M, grpc[s]://HOST/M or cmd:COMMAND (repeatable)").by(namedPolicies),
 		option(repeated{&e.groups}, "group", "`NAME`, or NAME=A,B: all of --policy, or A and B, are training seeds of one "+
 			"method NAME (repeatable)"),
 		option(&e.Python, "python", "the Python that runs ONNX files"),
@@ -37,7 +37,7 @@ func namedPolicies(_ *call, prefix string) (out []string, _ cobra.ShellCompDirec
 	if !ok {
 		return nil, goesOn
 	}
-	for _, what := range []string{"cmd:", "http://", "grpc://"} {
+	for _, what := range []string{"cmd:", "http://", "https://", "grpc://", "grpcs://"} {
 		out = append(out, name+"="+what)
 	}
 	return out, orFiles
