@@ -115,7 +115,7 @@ func TestAwayRefuses(t *testing.T) {
 	bad := farm.HashOf([]byte("no policy"))
 	must.Do(t, e.Farm.Put(t.Context(), farm.InputsKey, farm.File{Hash: bad}, strings.NewReader("no policy")))
 	for want, q := range map[string]playing{
-		"policy.gob":                 {Experiment: text, Seeds: []uint64{1}},
+		"policy.safetensors":         {Experiment: text, Seeds: []uint64{1}},
 		"0 workload seeds":           {Experiment: text, Baseline: "riccati", Config: []byte("{}")},
 		`no policy "nobody"`:         {Experiment: text, Baseline: "nobody", Seeds: []uint64{1}},
 		"workload seed 1 is given":   {Experiment: text, Baseline: "riccati", Config: []byte("{}"), Seeds: []uint64{1, 1}},
