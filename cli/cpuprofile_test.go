@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // --cpuprofile writes what pprof reads, a gzip stream, and prints the phases' shares.
@@ -14,7 +16,7 @@ func TestCPUProfile(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	contains(t, "phases", out, "act ", "update ", "log ", "evaluate ", "other ")
-	contains(t, "where it is", errs, "go tool pprof -top "+quote(path))
+	contains(t, "where it is", errs, "go tool pprof -top "+shell.Quote(path))
 	if b, err := os.ReadFile(path); err != nil || len(b) < 2 || b[0] != 0x1f || b[1] != 0x8b {
 		t.Errorf("%d bytes that are no profile: %v", len(b), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -122,7 +123,7 @@ func (f *evalFlags) run(c *call) (any, error) {
 			fmt.Fprintf(c, "plot:   %s (and .svg, .pdf)\n", filepath.Join(out, fig))
 		}
 	}
-	fmt.Fprintf(c, "redraw with: stoker plot %s\n", quote(out))
+	fmt.Fprintf(c, "redraw with: stoker plot %s\n", shell.Quote(out))
 	return s, nil
 }
 

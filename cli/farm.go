@@ -24,6 +24,7 @@ import (
 	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/farm/jetstream"
 	"github.com/stoker-rl/stoker/farm/metrics"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -147,7 +148,7 @@ func (f *coordinator) start(c *call) (e *train.Elsewhere, closed func() error, e
 	if err != nil {
 		return nil, nil, err
 	}
-	fmt.Fprintf(c.errs, "workers join with: stoker worker --join '%s' --token-file %s\n", named(at), quote(path))
+	fmt.Fprintf(c.errs, "workers join with: stoker worker --join '%s' --token-file %s\n", named(at), shell.Quote(path))
 	return e, e.Farm.Close, nil
 }
 
@@ -163,7 +164,7 @@ func (f *coordinator) join(c *call) (*train.Elsewhere, func() error, error) {
 	}
 	fmt.Fprintf(c.errs, "workers join with: stoker worker --join %s", l)
 	for _, file := range l.Files() {
-		fmt.Fprintf(c.errs, " --%s %s", file.Flag, quote(file.Path))
+		fmt.Fprintf(c.errs, " --%s %s", file.Flag, shell.Quote(file.Path))
 	}
 	fmt.Fprintln(c.errs)
 	return e, e.Farm.Close, nil

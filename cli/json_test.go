@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -117,8 +118,8 @@ func TestWords(t *testing.T) {
 		{"check " + run, []string{"every hash agrees", "(run): sound"}},
 		{"resume " + run, []string{"is finished: 40 of 40 steps, nothing was written", "--steps 80", "--steps"}},
 		{"resume " + run + " --steps 60", []string{"trained 60 steps", "best return in evaluation",
-			"compare it: stoker eval " + quote(run)}},
-		{"eval " + run, []string{"redraw with: stoker plot " + quote(filepath.Join(run, "eval"))}},
+			"compare it: stoker eval " + shell.Quote(run)}},
+		{"eval " + run, []string{"redraw with: stoker plot " + shell.Quote(filepath.Join(run, "eval"))}},
 	} {
 		code, out, errs := stoker(fields(c.args)...)
 		if code != exitDone {

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/explain"
 	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -146,7 +147,7 @@ func draw(c *call, p eval.RunPlot) (*eval.Plotted, error) {
 	if _, err := os.Stat(filepath.Join(p.Runs[0], eval.SummaryFile)); err != nil || len(p.Runs) > 1 {
 		for _, path := range p.Runs {
 			if _, err := os.Stat(filepath.Join(path, eval.SummaryFile)); err == nil {
-				return nil, usage("%s is an evaluation: draw its figures alone with: stoker plot %s", path, quote(path))
+				return nil, usage("%s is an evaluation: draw its figures alone with: stoker plot %s", path, shell.Quote(path))
 			}
 		}
 		return eval.PlotRuns(p)

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 //go:embed templates/*.yaml
@@ -91,7 +92,7 @@ func (m *measured) run(c *call) (any, error) {
 		}
 		fmt.Fprintf(c, "%s: written\n", f.path)
 	}
-	_, err = fmt.Fprintf(c, "change the lines marked with <-, then: stoker train %s\n", quote(path+".yaml"))
+	_, err = fmt.Fprintf(c, "change the lines marked with <-, then: stoker train %s\n", shell.Quote(path+".yaml"))
 	return nil, err
 }
 

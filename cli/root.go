@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suites"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -183,14 +184,7 @@ func completionCommand() *command {
 
 // exitHint is what to run after a signal.
 func exitHint(dir string) string {
-	return "go on with: stoker resume " + quote(dir)
-}
-
-func quote(s string) string {
-	if strings.ContainsAny(s, " \t'\"$[]{}()*?&;|<>`\\#") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
+	return "go on with: stoker resume " + shell.Quote(dir)
 }
 
 // stopped is the cause of a context that a signal ended.

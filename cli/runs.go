@@ -16,6 +16,7 @@ import (
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -153,7 +154,7 @@ func printSeeds(w io.Writer, r seedsReport) {
 		if s.Error != "" {
 			note += ": " + firstLine(s.Error)
 		} else {
-			done = append(done, quote(s.Dir))
+			done = append(done, shell.Quote(s.Dir))
 		}
 		fmt.Fprintf(w, row, fmt.Sprint(s.Seed), fmt.Sprint(s.Steps), fmt.Sprint(s.Episodes), number(s.LastValue),
 			number(s.BestValue), fmt.Sprint(s.BestStep), note)

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval/fit"
 	"github.com/stoker-rl/stoker/eval/search"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -86,9 +87,9 @@ func (f *searchFlags) run(c *call) (any, error) {
 			fmt.Fprintf(c, "%-14s %12.4g %12.4g\n", m, r.Found.Before[m], after)
 		}
 	}
-	fmt.Fprintf(c, "\nwrote %s\ncompare it: stoker eval %s --config %s --out compare/", out, baseline, quote(config))
+	fmt.Fprintf(c, "\nwrote %s\ncompare it: stoker eval %s --config %s --out compare/", out, baseline, shell.Quote(config))
 	for _, set := range append(f.sets, fmt.Sprintf("eval.baselines=[{name: %s, file: %s}]", baseline, out)) {
-		fmt.Fprintf(c, " --set %s", quote(set))
+		fmt.Fprintf(c, " --set %s", shell.Quote(set))
 	}
 	fmt.Fprintln(c)
 	return r, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -22,7 +23,7 @@ func TestSeeds(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	contains(t, "report", out, "return of the last evaluation over 4 seeds: mean", "interquartile mean",
-		"stoker eval "+quote(filepath.Join(runs, "small-s2")))
+		"stoker eval "+shell.Quote(filepath.Join(runs, "small-s2")))
 	for _, s := range []string{"2", "3", "4", "5"} {
 		contains(t, "progress", errs, "small-s"+s+": ", "evaluation at step 40")
 		if code, _, errs := stoker("train", file, "--runs", alone, "--seed", s); code != exitDone {

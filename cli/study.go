@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/stoker-rl/stoker/eval/leaderboard"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -81,7 +82,7 @@ func carryOutFinal(c *call, s *sweep.Sweep, board *leaderboard.Board, jobs int, 
 	if err := final.Write(f.Dir); err != nil {
 		return board, err
 	}
-	fmt.Fprintf(c, "\n%s\ndata:   %s\nall metrics: stoker eval %s\n", final.Text(), filepath.Join(f.Dir, "final.json"), quote(f.Dir))
+	fmt.Fprintf(c, "\n%s\ndata:   %s\nall metrics: stoker eval %s\n", final.Text(), filepath.Join(f.Dir, "final.json"), shell.Quote(f.Dir))
 	return studied{board, final}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/eval/leaderboard"
 	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // With --halving most trials stop early; the table says at which rung, step and score. Any number of jobs leaves the
@@ -68,7 +69,7 @@ func TestFinal(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	final := filepath.Join(runs, "x", "final")
-	contains(t, "table", out, "trained anew with seeds 2-3", "over the base", "stoker eval "+quote(final))
+	contains(t, "table", out, "trained anew with seeds 2-3", "over the base", "stoker eval "+shell.Quote(final))
 	if code, again, _ := stoker(args...); code != exitDone || again != out {
 		t.Errorf("exit %d: %s, want %s", code, again, out)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/leaderboard"
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 	"github.com/stoker-rl/stoker/train/track"
@@ -263,7 +264,7 @@ func carryOut(c *call, s *sweep.Sweep, jobs int, inexact bool, m *track.MLflow, 
 	if errors.As(failed, &sig) {
 		_, finished := s.Runs(sweep.Finished)
 		fmt.Fprintf(errs, "stopped by %v with %d of %d runs finished, all saved; %s\nthe arms so far: stoker sweep show %s\n",
-			sig, finished, runs, exitHint(s.Dir), quote(s.Dir))
+			sig, finished, runs, exitHint(s.Dir), shell.Quote(s.Dir))
 		return nil, failed
 	}
 	if failed != nil && errors.Is(failed, train.ErrUsage) {
@@ -309,7 +310,7 @@ func printBoard(c *call, b *leaderboard.Board, dir string, figures []string) {
 func commandLine(words []string) string {
 	words = slices.Clone(words)
 	for i, word := range words {
-		words[i] = quote(word)
+		words[i] = shell.Quote(word)
 	}
 	return strings.Join(words, " ")
 }

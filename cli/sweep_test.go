@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/eval/leaderboard"
 	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -32,7 +33,7 @@ func TestSweep(t *testing.T) {
 		"actor_rate-1e-4-s2: finished",
 		"100%  4/4 runs  160/160 steps")
 	contains(t, "report", out, "small-actor_rate: 2 arms × 2 seeds in stoker/LQR-v1", "is the best of 2 arms",
-		"\n  stoker train "+quote(file)+" --set agent.actor_rate=1e-", " --seeds 3-7 --name small-actor_rate-best\n",
+		"\n  stoker train "+shell.Quote(file)+" --set agent.actor_rate=1e-", " --seeds 3-7 --name small-actor_rate-best\n",
 		"plot:   "+filepath.Join(dir, "effects", "agent.actor_rate.png"))
 	for _, f := range []string{"sweep.json", "leaderboard.csv", "leaderboard.json", "effects/agent.actor_rate.svg",
 		"actor_rate-1e-3-s2/checkpoints/best"} {

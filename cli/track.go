@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 	"github.com/stoker-rl/stoker/train/track"
@@ -35,7 +36,7 @@ func tell(c *call, m *track.MLflow, res *train.Result, failed error) error {
 		err = m.Log(context.WithoutCancel(c.ctx), track.Run{Dir: res.Dir, Experiment: x.Name})
 	}
 	if err != nil {
-		err = fmt.Errorf("%s is saved, but not tracked; again by stoker resume %s --track …: %w", res.Dir, quote(res.Dir), err)
+		err = fmt.Errorf("%s is saved, but not tracked; again by stoker resume %s --track …: %w", res.Dir, shell.Quote(res.Dir), err)
 	}
 	return errors.Join(failed, err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -343,20 +344,20 @@ func goOn(c *call, res *train.Result, err error) error {
 func printResult(c *call, r *train.Result) {
 	if r.Steps < r.Planned {
 		fmt.Fprintf(c, "trained %d of %d steps, %d episodes: %s\ngo on with: stoker resume %s\n", r.Steps, r.Planned, r.Episodes,
-			r.Dir, quote(r.Dir))
+			r.Dir, shell.Quote(r.Dir))
 		return
 	}
 	if r.From == r.Steps {
 		fmt.Fprintf(c, "%s is finished: %d of %d steps, nothing was written; go on with a larger total: "+
-			"stoker resume %s --steps %d\n", r.Dir, r.Steps, r.Planned, quote(r.Dir), 2*r.Steps)
+			"stoker resume %s --steps %d\n", r.Dir, r.Steps, r.Planned, shell.Quote(r.Dir), 2*r.Steps)
 		return
 	}
 	fmt.Fprintf(c, "trained %d steps, %d episodes: %s\n", r.Steps, r.Episodes, r.Dir)
 	if r.BestValue != nil {
 		fmt.Fprintf(c, "best %s in evaluation %.5g, at step %d\n", r.BestMetric, *r.BestValue, r.BestStep)
 	}
-	fmt.Fprintf(c, "compare it: stoker eval %s\nwatch it:   tensorboard --logdir %s\n", quote(r.Dir),
-		quote(filepath.Dir(r.Dir)))
+	fmt.Fprintf(c, "compare it: stoker eval %s\nwatch it:   tensorboard --logdir %s\n", shell.Quote(r.Dir),
+		shell.Quote(filepath.Dir(r.Dir)))
 }
 
 // profiled writes a CPU profile to a new file at path until stop is called; nothing where path is empty.
@@ -378,7 +379,7 @@ func profiled(path string) (stop func(*call), err error) {
 			fmt.Fprintf(c.errs, "--cpuprofile: %v\n", err)
 			return
 		}
-		fmt.Fprintf(c.errs, "profile:    go tool pprof -top %s\n", quote(path))
+		fmt.Fprintf(c.errs, "profile:    go tool pprof -top %s\n", shell.Quote(path))
 	}, nil
 }
 

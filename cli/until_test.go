@@ -3,6 +3,8 @@ package cli
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // A run that stops until it is asked for more says how to go on; a step that it never reaches is refused.
@@ -20,7 +22,7 @@ func TestUntil(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	contains(t, "report", out, "trained 10 of 40 steps", "go on with: stoker resume "+quote(run))
+	contains(t, "report", out, "trained 10 of 40 steps", "go on with: stoker resume "+shell.Quote(run))
 	if _, out, errs = stoker("resume", run, "--until", "15"); errs == "" {
 		t.Error("no progress")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/export"
+	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -353,7 +354,7 @@ func (m remaker) eval(folder string) (text []byte, command string, err error) {
 	}
 	command = "stoker"
 	for _, word := range s.Command[min(1, len(s.Command)):] {
-		command += " " + quote(m.word(word))
+		command += " " + shell.Quote(m.word(word))
 	}
 	return text, command, nil
 }

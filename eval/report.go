@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // ReportFile is the evaluation as one page for people: nothing of it lies elsewhere but the data that it links to.
@@ -96,7 +97,7 @@ func writeReport(dir string, s *Summary) error {
 
 func newReport(dir string, s *Summary) (*page, error) {
 	r := &page{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Policies: s.names(), Criteria: s.criteria(),
-		Notes: s.reportNotes(), Command: commandLine(s.Command)}
+		Notes: s.reportNotes(), Command: shell.Line(s.Command)}
 	for _, m := range s.Metrics {
 		l := s.lines("", m)
 		row := []reportCell{l.head(m)}
@@ -279,15 +280,4 @@ func (s *Summary) settings() ([]reportSetting, error) {
 		out = append(out, reportSetting{c.name, string(text)})
 	}
 	return out, nil
-}
-
-// commandLine is a command as one would type it.
-func commandLine(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		if out[i] = w; w == "" || strings.ContainsAny(w, " \t\n'\"$*?[]{}()<>|&;\\#~`!") {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(out, " ")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // The page has the verdicts, their scope, every number with its unit, every figure, and the way to all of it again;
@@ -85,7 +86,7 @@ func TestReportSmall(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	if got, want := commandLine([]string{
+	if got, want := shell.Line([]string{
 		"stoker", "eval", "runs/a b", "--set", "x=[1]", "it's",
 	}), `stoker eval 'runs/a b' --set 'x=[1]' 'it'\''s'`; got != want {
 		t.Errorf("%s, want %s", got, want)

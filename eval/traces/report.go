@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // Report is what a trace holds.
@@ -173,7 +174,7 @@ func (s *Stretch) text(perMinute []uint64) string {
 	fmt.Fprintf(&b, "low, middle and high minute: %d, %d, %d with %s, %s and %s requests/s\n\n ", s.Low, s.Middle, s.High, rate(s.Low),
 		rate(s.Middle), rate(s.High))
 	for _, set := range s.Set {
-		b.WriteString(" --set " + quoted(set))
+		b.WriteString(" --set " + shell.Quote(set))
 	}
 	return b.String() + "\n"
 }

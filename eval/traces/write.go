@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // Text is the report for a terminal.
@@ -63,17 +64,9 @@ func (s *Scale) text(rate float64) string {
 	}
 	out += ":\n\n "
 	for _, set := range s.Set {
-		out += " --set " + quoted(set)
+		out += " --set " + shell.Quote(set)
 	}
 	return out + "\n"
-}
-
-// quoted writes an argument as a shell takes it.
-func quoted(s string) string {
-	if strings.ContainsAny(s, " []*?'\"$&;()") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
 
 // columns is the width of the sparkline.

@@ -10,12 +10,13 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"text/template"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stoker-rl/stoker/internal/shell"
 )
 
 // Wheres are what starts workers.
@@ -150,31 +151,12 @@ func (o *Options) Hours() string {
 // sh's kind.
 func (o *Options) Start() string {
 	pid := o.Name + ".pid"
-	return "sh -c " + quote(`if kill -0 "$(cat `+pid+`)" 2>/dev/null; then echo "a worker runs here already" >&2; exit 1; fi; `+
-		`(trap '' HUP; `+line(o.Args())+` & echo $! >`+pid+`; wait; rm -f `+pid+`) >>`+o.Name+`.log 2>&1 </dev/null &`)
+	return "sh -c " + shell.Quote(`if kill -0 "$(cat `+pid+`)" 2>/dev/null; then echo "a worker runs here already" >&2; exit 1; fi; `+
+		`(trap '' HUP; `+shell.Line(o.Args())+` & echo $! >`+pid+`; wait; rm -f `+pid+`) >>`+o.Name+`.log 2>&1 </dev/null &`)
 }
 
 // Stop is what ends the worker.
-func (o *Options) Stop() string { return "sh -c " + quote(`kill -TERM "$(cat `+o.Name+`.pid)"`) }
-
-// quote quotes a word for a shell.
-func quote(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:@%+,=", r)))
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// line quotes words for a shell.
-func line(list []string) string {
-	list = slices.Clone(list)
-	for i, s := range list {
-		list[i] = quote(s)
-	}
-	return strings.Join(list, " ")
-}
+func (o *Options) Stop() string { return "sh -c " + shell.Quote(`kill -TERM "$(cat `+o.Name+`.pid)"`) }
 
 // text quotes a value for YAML, which takes JSON.
 func text(v any) (string, error) {
@@ -189,7 +171,7 @@ func text(v any) (string, error) {
 var templates embed.FS
 
 var all = template.Must(template.New("").Funcs(template.FuncMap{
-	"line": line, "quote": quote, "text": text, "base": path.Base,
+	"line": shell.Line, "quote": shell.Quote, "text": text, "base": path.Base,
 	"last": func(n int) int { return n - 1 },
 	// Kubernetes would replace $(NAME) in an argument.
 	"literal": func(s string) string { return strings.ReplaceAll(s, "$(", "$$(") },

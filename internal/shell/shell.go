@@ -1,0 +1,26 @@
+// Package shell writes arguments as a shell takes them, for commands that are printed to be copied and for scripts.
+package shell
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Quote is a word, in quotes where a shell would change it.
+func Quote(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@%+,=", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Line is a command's words.
+func Line(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = Quote(w)
+	}
+	return strings.Join(out, " ")
+}
