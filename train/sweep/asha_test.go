@@ -69,16 +69,12 @@ var zeroed float64
 func TestReplay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	stops := 0
+	// The first run that is over stops the others: no more runs end than go on at the same time.
 	stopped := func(s func() *Sweep, o Options) {
 		t.Helper()
 		for {
 			ctx, stop := context.WithCancelCause(t.Context())
-			ended := 0
-			o.Ended = func(Arm, Run) {
-				if ended++; ended == 3 {
-					stop(errEnough)
-				}
-			}
+			o.Ended = func(Arm, Run) { stop(errEnough) }
 			err := s().Run(ctx, o)
 			if err == nil {
 				break
@@ -91,7 +87,7 @@ func TestReplay(t *testing.T) {
 	stopped(func() *Sweep { return prepare(t, dir, asha(t, 4), false) }, Options{Jobs: 1})
 	want := left(t, dir)
 	s := must.Get(Open(dir, catalog.Default()))(t)
-	if n := len(s.Decisions); n < 6 || !s.Decided || reached(s)[40] == 0 || !strings.Contains(want[File], `"order_dependent": true`) {
+	if n := len(s.Decisions); n < 7 || !s.Decided || reached(s)[40] == 0 || !strings.Contains(want[File], `"order_dependent": true`) {
 		t.Fatalf("%d decisions, %v", n, reached(s))
 	}
 	to, before := filepath.Join(t.TempDir(), "b"), stops
