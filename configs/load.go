@@ -134,15 +134,21 @@ func Read(path string) ([]byte, error) {
 	if b, e := shipped.ReadFile(name); e == nil {
 		return b, nil
 	}
-	hint := ""
 	var bare []string // the ending, which all have, brings none nearer
 	for _, p := range Shipped() {
 		bare = append(bare, strings.TrimSuffix(p, ".yaml"))
 	}
 	if near := Nearest(strings.TrimSuffix(name, ".yaml"), bare); near != "" {
-		hint = fmt.Sprintf("; did you mean %s.yaml?", filepath.Join("configs", near))
+		return nil, fmt.Errorf("%w; did you mean %s.yaml?", err, filepath.Join("configs", near))
 	}
-	return nil, fmt.Errorf("%w%s; shipped experiments: %s", err, hint, strings.Join(Shipped(), ", "))
+	list, folder := "", ""
+	for _, p := range bare {
+		if f := filepath.Dir(p); f != folder {
+			list, folder = list+"\n ", f
+		}
+		list += " " + p
+	}
+	return nil, fmt.Errorf("%w; these are shipped:%s", err, list)
 }
 
 // Parse is Load for a text already read; source names it in errors.

@@ -237,6 +237,9 @@ func TestShipped(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "did you mean configs/classic/cartpole.yaml?") {
 		t.Errorf("a slip in the name gave %v", err)
 	}
+	if _, err := Load("unlike-any.yaml", nil, tables()); err == nil || !strings.Contains(err.Error(), "these are shipped:\n  classic/cartpole") {
+		t.Errorf("a name like no other gave %v", err)
+	}
 	if _, err := Load(t.TempDir(), nil, tables()); err == nil {
 		t.Error("a folder was read")
 	}
