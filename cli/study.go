@@ -75,7 +75,7 @@ func carryOutFinal(c *call, s *sweep.Sweep, board *leaderboard.Board, jobs int, 
 	if err != nil {
 		return board, err
 	}
-	final, err := leaderboard.ReadFinal(c.ctx, s, f, c.Catalog, jobs)
+	final, err := leaderboard.ReadFinal(c.ctx, s, f, c.Catalog, jobs, o.Elsewhere)
 	if err != nil {
 		return board, err
 	}

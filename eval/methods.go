@@ -278,7 +278,7 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 				x.contestant.Name += ", " + x.name
 				x.contestant.NewEnv = func() (envs.Env, error) { return train.NewEnv(at.Experiment, at.Experiment.Eval.Split) }
 				for _, v := range x.contestant.Versions {
-					v.away.experiment = at.Experiment
+					v.In(at.Experiment)
 				}
 				out = append(out, x)
 			}

@@ -112,6 +112,12 @@ func (t *Trained) Version(source string) Version {
 	}}
 }
 
+// In is the version as workers of a farm play it, in an experiment's environment: that of its contestant's NewEnv.
+func (v Version) In(x *configs.Experiment) Version {
+	v.away.experiment = x
+	return v
+}
+
 // Contestant is a policy of the zoo in environments of its own.
 func (t *Trained) Contestant(newEnv func() (envs.Env, error)) Contestant {
 	return Contestant{Name: t.Source, Kind: catalog.Learned, Versions: []Version{t.Version(t.Source)}, NewEnv: newEnv}

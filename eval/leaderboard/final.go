@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -64,7 +63,8 @@ func span(i stats.Interval) Span {
 
 // ReadFinal scores and evaluates the runs of a study's final. Each policy plays in the environment of its own
 // configuration, under workload seeds that are the same for all.
-func ReadFinal(ctx context.Context, s, f *sweep.Sweep, names *catalog.Catalog, workers int) (*Final, error) {
+func ReadFinal(ctx context.Context, s, f *sweep.Sweep, names *catalog.Catalog, workers int, away *train.Elsewhere) (
+	*Final, error) {
 	x, err := s.Base()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func ReadFinal(ctx context.Context, s, f *sweep.Sweep, names *catalog.Catalog, w
 	if out.Metric, err = MetricOf(x, t.Metrics[0]); err != nil {
 		return nil, err
 	}
-	r := eval.Request{Workers: workers}
+	r := eval.Request{Workers: workers, Away: away}
 	if r.Seeds, err = configs.ParseSeeds(x.Eval.Seeds); err != nil {
 		return nil, err
 	}
@@ -118,11 +118,7 @@ func ReadFinal(ctx context.Context, s, f *sweep.Sweep, names *catalog.Catalog, w
 			after = append(after, score)
 			y := trained.Experiment
 			c.NewEnv = func() (envs.Env, error) { return train.NewEnv(y, y.Eval.Split) }
-			c.Versions = append(c.Versions, eval.Version{TrainingSeed: run.Seed, Source: run.Folder,
-				New: func(e envs.Env) (rollout.Actor, error) {
-					p, err := trained.Policy(e.Spec())
-					return rollout.Actor{Policy: p}, err
-				}})
+			c.Versions = append(c.Versions, trained.Version(run.Folder).In(y))
 		}
 		row.After = span(stats.MeanOf(after, out.Metric.Bounds, x.Eval.Resamples, rng.NewStream(1, "final "+a.Name)))
 		if row.Difference = eval.Number(math.NaN()); row.Steps == a.Steps {

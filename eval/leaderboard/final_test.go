@@ -23,12 +23,12 @@ func TestFinal(t *testing.T) {
 	s := must.Get(sweep.Prepare(filepath.Join(t.TempDir(), "a"), p, names, false))(t)
 	must.Do(t, s.Run(t.Context(), sweep.Options{Jobs: 2}))
 	f := must.Get(s.Final())(t)
-	if _, err := ReadFinal(t.Context(), s, f, names, 1); err == nil || !strings.Contains(err.Error(), "base-s2 is waiting") {
+	if _, err := ReadFinal(t.Context(), s, f, names, 1, nil); err == nil || !strings.Contains(err.Error(), "base-s2 is waiting") {
 		t.Errorf("before it is trained: %v", err)
 	}
 	must.Do(t, f.Run(t.Context(), sweep.Options{Jobs: 2}))
 	f = must.Get(s.Final())(t) // as a later process opens it
-	final := must.Get(ReadFinal(t.Context(), s, f, names, 2))(t)
+	final := must.Get(ReadFinal(t.Context(), s, f, names, 2, nil))(t)
 	b := must.Get(Read(s, "", Best))(t)
 	if len(final.Rows) != 3 || final.Rows[1].Name != b.Arms[0].Name || final.Rows[1].Search != b.Arms[0].Mean {
 		t.Fatalf("%+v, want the trials of %+v", final.Rows, b.Arms)
