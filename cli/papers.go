@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 )
 
 type suiteFlags struct {
+	coordinator
 	quick             bool
 	seeds, data, runs string
 	workers           int
@@ -23,14 +25,14 @@ func suiteCommand() *command {
 		name: "suite", takes: "[NAME]", args: arguments{most: 1}, stop: "stopping, nothing but trained runs is kept",
 		json: "print suite.json instead of the table, or the list as JSON",
 		out:  "folder of the result, as in compare/hops (default: runs/suites/NAME)",
-		flags: []flag{
+		flags: append(f.coordinator.flags(),
 			option(&f.quick, "quick", "fewer seeds and shorter runs: under two minutes on two cores"),
 			option(seedList(&f.seeds), "seeds", "workload seeds, as in 1-20 (default: the suite's)"),
 			option(&f.runs, "runs", "folder of the runs that the suite trains, or takes where they are there"),
 			workers(&f.workers),
 			option(&f.data, "data",
 				"folder of real traces that are not part of the program, as in DATA/azure2019/100_inv.csv for --data DATA"),
-		},
+		),
 		complete: first(among(onlyThem, func(c *call) (out []string) {
 			for _, s := range c.Suites {
 				out = append(out, s.Name+"\t"+s.Doc)
@@ -50,7 +52,7 @@ func suiteCommand() *command {
 const suitesDir = "runs/suites"
 
 func (f *suiteFlags) list(c *call) (any, error) {
-	if slices.ContainsFunc([]string{"quick", "seeds", "out", "data", "workers", "runs"}, c.given) {
+	if slices.ContainsFunc(append([]string{"quick", "seeds", "out", "data", "workers", "runs"}, farmed...), c.given) {
 		return nil, usage("no suite is named; see: stoker suite")
 	}
 	type line struct {
@@ -72,7 +74,7 @@ func (f *suiteFlags) list(c *call) (any, error) {
 	return lines, err
 }
 
-func (f *suiteFlags) run(c *call) (any, error) {
+func (f *suiteFlags) run(c *call) (shown any, err error) {
 	s, err := suite.Find(c.Suites, c.args[0])
 	if err != nil {
 		return nil, usage("%w", err)
@@ -92,6 +94,11 @@ func (f *suiteFlags) run(c *call) (any, error) {
 	if out == "" {
 		out = filepath.Join(filepath.FromSlash(suitesDir), s.Name)
 	}
+	var closed func() error
+	if o.Elsewhere, closed, err = f.coordinator.open(c); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closed()) }()
 	res, err := suite.Run(c.ctx, s, o, out, suite.Made{Version: Version(), Revision: revision()})
 	if err != nil {
 		return nil, err

@@ -46,6 +46,8 @@ type Options struct {
 	Runs string
 	// Progress, where set, is told how many of how many parts of a stage are done, never twice at a time.
 	Progress func(stage string, done, all int)
+	// Elsewhere, where set, is a farm whose workers train the suite's runs, and play the policies that they can make.
+	Elsewhere *train.Elsewhere
 
 	made Made
 }
@@ -182,10 +184,10 @@ func Find(list []Suite, name string) (Suite, error) {
 	return Suite{}, fmt.Errorf("no suite %q;%s there are: %s", name, near, strings.Join(known, ", "))
 }
 
-// Play plays a request as a stage of the suite: with the options' workers and progress. Contestants that have
+// Play plays a request as a stage of the suite: with the options' workers, farm and progress. Contestants that have
 // an environment of their own need not differ by name.
 func (o *Options) Play(ctx context.Context, stage string, r eval.Request) (*eval.Played, error) {
-	r.Workers = o.workers()
+	r.Workers, r.Away = o.workers(), o.Elsewhere
 	if show := o.progress(stage); show != nil {
 		r.Progress = func(p eval.Progress) { show(p.Done, p.All) }
 	}

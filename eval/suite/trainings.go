@@ -62,7 +62,7 @@ func (o *Options) Train(ctx context.Context, stage string, trainings []Training)
 // planned is a training as package train takes it; left is false where it is finished.
 func (o *Options) planned(t Training, dir string) (p *train.Planned, left bool, err error) {
 	p = &train.Planned{Experiment: t.Experiment, Options: train.Options{
-		RunsDir: o.Runs, Name: t.Name, Count: new(atomic.Int64), Threads: 1, Catalog: catalog.Of(t.Experiment),
+		RunsDir: o.Runs, Name: t.Name, Count: new(atomic.Int64), Threads: 1, Catalog: catalog.Of(t.Experiment), Elsewhere: o.Elsewhere,
 		Version: o.made.Version, Revision: o.made.Revision, Command: os.Args,
 	}}
 	standing, err := train.ReadStanding(dir)

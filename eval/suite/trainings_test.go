@@ -3,14 +3,20 @@ package suite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -71,5 +77,41 @@ func TestTrain(t *testing.T) {
 	_, err = o.Train(t.Context(), "training", []Training{{"whole", lqr(t, "agent.gamma=0.5")}})
 	if err == nil || !strings.Contains(err.Error(), "agent.gamma") || !strings.Contains(err.Error(), "--runs") {
 		t.Errorf("another discount: %v, want an error that names agent.gamma and --runs", err)
+	}
+}
+
+// Workers of a farm train what a suite trains, and play what they can make: both as at home.
+func TestElsewhere(t *testing.T) {
+	e := &train.Elsewhere{Farm: farm.NewLocal(), Revision: "test", Kernels: must.Get(train.Kernels())(t)}
+	w := &train.Worker{Farm: e.Farm, Scratch: t.TempDir(), MaxSteps: 1e6, FetchLimit: 1 << 20, Revision: "test",
+		Kernels: e.Kernels, Evaluate: eval.Evaluate}
+	units := map[farm.Kind]int{}
+	do := func(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (farm.Result, []farm.File, error) {
+		units[l.Unit.Kind]++
+		return w.Do(ctx, l, steps)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { _ = farm.Work(ctx, e.Farm, farm.Worker{Name: "w", Slots: 1, Do: do}) }) // its end is the test's
+	var metrics, results [2]string
+	for i, o := range []Options{{Runs: t.TempDir(), Workers: 1}, {Runs: t.TempDir(), Workers: 1, Elsewhere: e}} {
+		x := lqr(t, "train.steps=400", "train.evaluate.every=200")
+		dirs := must.Get(o.Train(t.Context(), "training", []Training{{"run", x}}))(t)
+		metrics[i] = string(must.Get(os.ReadFile(filepath.Join(dirs[0], "metrics.jsonl")))(t))
+		trained := must.Get(eval.OpenTrained(catalog.Default(), dirs[0], nil))(t)
+		trained.Source = "run"
+		newEnv := func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }
+		c := trained.Contestant(newEnv)
+		c.Versions[0] = c.Versions[0].In(x)
+		p := must.Get(o.Play(t.Context(), "playing", eval.Request{Contestants: []eval.Contestant{c}, Seeds: []uint64{3, 4, 5}}))(t)
+		results[i] = fmt.Sprint(p.Episodes)
+	}
+	stop()
+	all.Wait()
+	if units[farm.Train] != 1 || units[farm.Evaluate] == 0 {
+		t.Errorf("workers had units %v, want one that trains, and some that evaluate", units)
+	}
+	if metrics[0] == "" || metrics[0] != metrics[1] || results[0] != results[1] {
+		t.Errorf("at home %s and %s, by a worker %s and %s", metrics[0], results[0], metrics[1], results[1])
 	}
 }
