@@ -180,8 +180,8 @@ func (w *Worker) inputs(ctx context.Context, u *farm.Unit, scratch string) (stri
 		}
 		n, err := w.fetch(ctx, at, farm.File{Name: name, Hash: hash, Size: budget})
 		if err != nil {
-			return "", fmt.Errorf("unit %s: input %s is not under --data %s, and can't be fetched: %w", u.Name, name,
-				strings.Join(w.Data, ", "), err)
+			return "", fmt.Errorf("unit %s: input %s is in no folder of --data (%s), and can't be fetched: %w", u.Name, name,
+				cmp.Or(strings.Join(w.Data, ", "), "none is given"), err)
 		}
 		budget -= n
 	}
