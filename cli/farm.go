@@ -371,12 +371,31 @@ func workplace(scratch string) (dir string, leave func(), err error) {
 	return dir, func() { _ = errors.Join(os.RemoveAll(dir), l.Release()) }, err
 }
 
+// forget removes what is left of a study on the user's own cluster.
+func (f *joins) forget(c *call) error {
+	if len(f.nats.Files()) == 0 {
+		return usage("--forget is for your own NATS cluster, want the --nats-… files too; a coordinator's own server keeps nothing")
+	}
+	o, err := f.options(c)
+	if err != nil {
+		return err
+	}
+	if err = jetstream.Forget(c.ctx, o.Cluster); err == nil {
+		fmt.Fprintf(c.errs, "%s: the study is removed\n", f.join)
+	}
+	return err
+}
+
 func workersCommand() *command {
-	f := &joins{}
+	f, forget := &joins{}, false
 	return &command{
 		name: "workers", json: "print as JSON",
-		flags: f.flags(),
+		flags: append(f.flags(), option(&forget, "forget",
+			"of your own NATS cluster: remove what is left of a study whose coordinator does not come back, in place of the list")),
 		run: func(c *call) (any, error) {
+			if forget {
+				return []farm.Standing{}, f.forget(c)
+			}
 			fm, _, err := f.open(c)
 			if err != nil {
 				return nil, err

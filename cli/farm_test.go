@@ -37,6 +37,8 @@ func TestFarmUsage(t *testing.T) {
 		"want nats://HOST:PORT or tls://HOST:PORT":          {"worker", "--join", "127.0.0.1:1", "--nats-nkey", token},
 		"--nats-creds: " + token + ": want a user's JWT":    {"workers", "--join", at, "--nats-creds", token},
 		"--join is missing":                                 {"worker"},
+		"--forget is for your own NATS cluster":             {"workers", "--join", at, "--forget"},
+		`--listen: "y", want HOST:PORT`:                     {"suite", "hops", "--listen", "y"},
 		`--listen: "x", want HOST:PORT`:                     {"eval", trained(t), "--listen", "x"},
 		"want tls://HOST:PORT#FINGERPRINT":                  {"worker", "--join", "127.0.0.1:1", "--token-file", token},
 		"without TLS the token would be read":               {"worker", "--join", "nats://example.org:1", "--token-file", token},

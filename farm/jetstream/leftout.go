@@ -13,5 +13,8 @@ func Listen(context.Context, ListenOptions) (farm.Farm, farm.Address, error) {
 	return nil, farm.Address{}, ErrLeftOut
 }
 
+// Forget fails with ErrLeftOut.
+func Forget(context.Context, *Cluster) error { return ErrLeftOut }
+
 // Join fails with ErrLeftOut.
 func Join(context.Context, JoinOptions) (farm.Farm, Study, error) { return nil, Study{}, ErrLeftOut }

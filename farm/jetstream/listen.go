@@ -112,7 +112,7 @@ func (c *conn) stop() (err error) {
 	}
 	if c.server == nil {
 		if !c.stopped() {
-			err = errors.Join(err, c.clear())
+			err = errors.Join(err, c.clear(context.Background()))
 		}
 		c.nc.Close()
 		return err

@@ -184,9 +184,26 @@ func (c *conn) keep(ctx context.Context) error {
 	return nil
 }
 
+// Forget removes from a cluster what the coordinator of a study left there. It is refused while that coordinator answers.
+func Forget(ctx context.Context, l *Cluster) error {
+	nc, err := l.dial("forget")
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	c := &conn{nc: nc, name: l.Name}
+	if err := c.claim(); err != nil {
+		return err
+	}
+	if c.stream, err = js.New(nc); err != nil {
+		return err
+	}
+	return c.clear(ctx)
+}
+
 // clear removes the study from the cluster.
-func (c *conn) clear() error {
-	ctx, cancel := context.WithTimeout(context.Background(), election/4)
+func (c *conn) clear(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, election/4)
 	defer cancel()
 	return c.forget(ctx, c.name+unitStream, "KV_"+c.name+results, "KV_"+c.name+state, "KV_"+c.name+told, "OBJ_"+c.name+files)
 }

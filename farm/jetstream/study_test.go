@@ -146,11 +146,41 @@ func TestClusterCoordinatorReturns(t *testing.T) {
 		}
 	}
 	must.Do(t, c.Close())
-	// Nothing is left.
+	if n := streams(t, l); n > 0 {
+		t.Errorf("%d streams are left", n)
+	}
+}
+
+// streams counts what is on a cluster.
+func streams(t *testing.T, l *Cluster) (n int) {
+	t.Helper()
 	nc := must.Get(l.dial("test"))(t)
 	defer nc.Close()
-	for name := range must.Get(nc.JetStream())(t).StreamNames() {
-		t.Errorf("stream %s is left", name)
+	for range must.Get(nc.JetStream())(t).StreamNames() {
+		n++
+	}
+	return n
+}
+
+// What is left of a study is removed once its coordinator is gone.
+func TestForget(t *testing.T) {
+	at, seed := serve(t, server.Options{JetStream: true})
+	l := &Cluster{[]string{"nats://" + at}, "one", Credentials{NKey: seed}}
+	ctx, stop := context.WithCancel(t.Context())
+	c, _, err := Listen(ctx, ListenOptions{Cluster: l, Study: study})
+	must.Do(t, err)
+	must.Do(t, c.Submit(ctx, farm.Task{Unit: farmtest.Unit("u", 1)}))
+	if err := Forget(t.Context(), l); err == nil || !strings.Contains(err.Error(), "has a study of the name one") || streams(t, l) == 0 {
+		t.Errorf("beside its coordinator: %v, %d streams", err, streams(t, l))
+	}
+	stop()
+	must.Do(t, c.Close()) // it says nothing, as one that is killed
+	if streams(t, l) == 0 {
+		t.Error("nothing is left of a study that was stopped")
+	}
+	must.Do(t, Forget(t.Context(), l))
+	if n := streams(t, l); n > 0 {
+		t.Errorf("%d streams are left", n)
 	}
 }
 
