@@ -167,6 +167,9 @@ func (a *asking) ask(ctx context.Context, s asked) error {
 // take puts what a unit played where it would have been played at home, and asks for the rest of a version after its first
 // episode.
 func (a *asking) take(ctx context.Context, s asked, res farm.Result) error {
+	if res.Gone {
+		return farm.ErrGone
+	}
 	if res.Error != "" {
 		return errors.New(res.Error)
 	}

@@ -30,6 +30,9 @@ type Result struct {
 	AtStep bool `json:"at_step,omitempty"`
 	// Aside says that the unit was put aside, since workers vanished under it.
 	Aside bool `json:"aside,omitempty"`
+	// Gone says that files that the unit needs were not there: it was carried out before, or another coordinator has it. It
+	// is no result: whoever still waits submits the unit again.
+	Gone bool `json:"gone,omitempty"`
 	// Inexact says that the worker's revision or kernels are not the study's.
 	Inexact bool `json:"inexact,omitempty"`
 }
@@ -82,10 +85,10 @@ func (c *Conflict) Error() string {
 		c.First.Key, difference(c.First, c.Second))
 }
 
-// Same compares two results of one unit. What a worker of another revision left, and a unit that was put aside, can't be
-// compared.
+// Same compares two results of one unit. What a worker of another revision left, a unit that was put aside, and one whose
+// files are gone, can't be compared.
 func Same(first, second Result) error {
-	if first.Inexact || second.Inexact || first.Aside || second.Aside || difference(first, second) == "" {
+	if first.Inexact || second.Inexact || first.Aside || second.Aside || first.Gone || second.Gone || difference(first, second) == "" {
 		return nil
 	}
 	return &Conflict{first, second}

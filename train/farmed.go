@@ -190,6 +190,8 @@ func (d *farmed) take(ctx context.Context, e *Elsewhere, r farm.Result) {
 		d.begin(i)
 		o := Outcome{Begun: true}
 		switch {
+		case r.Gone:
+			o.Err = farm.ErrGone
 		case r.AtStep: // it is the same, whichever worker it was
 			o.Err = stepError{errors.New(r.Error)}
 		case r.Error != "":

@@ -347,3 +347,20 @@ func TestGone(t *testing.T) {
 	same(t, "a", outcome(t, fast{}, filepath.Join(runs, "a")), want)
 	same(t, "b", outcome(t, fast{}, filepath.Join(runs, "b")), want)
 }
+
+// A worker for which the files of an earlier part are gone leaves no result: the unit is asked for again.
+func TestGoneAtWorker(t *testing.T) {
+	f := &losing{Farm: farm.NewLocal()}
+	e, runs := away(t, f, 1, nil), t.TempDir()
+	e.Farm = f.Farm // the coordinator loses nothing
+	p := remote(e, runs, "a", small["lqr"], t)
+	p.Options.Until = 6
+	must.Do(t, Together(t.Context(), []Planned{p}, 1)[0].Err)
+	p.Options.Until, p.Resume = 0, true
+	must.Do(t, Together(t.Context(), []Planned{p}, 1)[0].Err)
+	lost := false
+	if f.once.Do(func() { lost = true }); lost {
+		t.Error("the worker asked for no file")
+	}
+	same(t, "a", outcome(t, fast{}, filepath.Join(runs, "a")), finished(t, p.Experiment))
+}

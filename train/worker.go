@@ -85,7 +85,7 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 				return r, l.Kept, err
 			}
 		}
-		r.Error, r.AtStep = err.Error(), errors.Is(err, ErrStep)
+		r.Error, r.AtStep, r.Gone = err.Error(), errors.Is(err, ErrStep), errors.Is(err, farm.ErrGone)
 		return r, nil, nil
 	}
 	switch {

@@ -181,14 +181,18 @@ func folder(t *testing.T, open opener, _ func(*testing.T)) {
 }
 
 func second(t *testing.T, open opener, expire func(*testing.T)) {
-	for text, conflict := range map[string]bool{"x": false, "y": true} {
+	for text, conflict := range map[string]bool{"x": false, "y": true, "gone": false} {
 		c, w := open(t)
 		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit("u", 1)}))
 		first := lease(t, w, "one", "u")
 		expire(t)
 		second := lease(t, w, "two", "u")
 		done(t, w, second, result("two", "x"))
-		done(t, w, first, result("one", text)) // it was only slow
+		slow := result("one", text) // it was only slow
+		if text == "gone" {         // and its files were dropped
+			slow.Error, slow.Gone, slow.Files = "the file is not there", true, nil
+		}
+		done(t, w, first, slow)
 		if !conflict {
 			if r := must.Get(c.Result(t.Context()))(t); r.Worker != "two" {
 				t.Errorf("%+v", r)
