@@ -364,11 +364,17 @@ func workplace(scratch string) (dir string, leave func(), err error) {
 			_ = errors.Join(os.RemoveAll(d), l.Release()) // what stays is the next worker's to remove
 		}
 	}
-	if dir, err = os.MkdirTemp(scratch, prefix); err != nil {
+	const unlocked = ".new-" // another worker takes a folder without a lock for that of a killed one
+	made, err := os.MkdirTemp(scratch, unlocked+prefix)
+	if err != nil {
 		return "", nil, err
 	}
-	l, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
-	return dir, func() { _ = errors.Join(os.RemoveAll(dir), l.Release()) }, err
+	l, err := durable.AcquireLock(filepath.Join(made, checkpoints.LockFile))
+	if err != nil {
+		return "", nil, err
+	}
+	dir = filepath.Join(scratch, strings.TrimPrefix(filepath.Base(made), unlocked))
+	return dir, func() { _ = errors.Join(os.RemoveAll(dir), l.Release()) }, os.Rename(made, dir)
 }
 
 // forget removes what is left of a study on the user's own cluster.
