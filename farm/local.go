@@ -11,11 +11,17 @@ import (
 )
 
 // NewLocal returns a farm of this process. Its leases end by [LeaseTime] too; its files are in memory.
-func NewLocal() Farm {
-	return &local{files: map[string][]byte{}, first: map[Key]Result{}, told: map[string]Standing{}, moved: make(chan struct{})}
+func NewLocal() Farm { return newLocal(LeaseTime) }
+
+// NewOwn is NewLocal for workers that can't vanish: a process that stood still goes on with what it has leased.
+func NewOwn() Farm { return newLocal(0) }
+
+func newLocal(lease time.Duration) Farm {
+	return &local{lease: lease, files: map[string][]byte{}, first: map[Key]Result{}, told: map[string]Standing{}, moved: make(chan struct{})}
 }
 
 type local struct {
+	lease   time.Duration // 0: without end
 	mu      sync.Mutex
 	queue   []*item
 	results []Result
@@ -108,7 +114,9 @@ func (f *local) Lease(ctx context.Context, worker string) (l *Lease, err error) 
 		i.worker = worker
 		i.turn++
 		turn := i.turn
-		i.timer = time.AfterFunc(LeaseTime, func() { f.expire(i, turn) })
+		if f.lease > 0 {
+			i.timer = time.AfterFunc(f.lease, func() { f.expire(i, turn) })
+		}
 		l = NewLease(i.task, &held{i, turn})
 		return true
 	})
@@ -148,15 +156,17 @@ func (f *local) own(l *Lease) bool {
 		return false
 	}
 	h.item.turn++
-	h.item.timer.Stop()
+	if h.item.timer != nil {
+		h.item.timer.Stop()
+	}
 	return true
 }
 
 func (f *local) Extend(l *Lease) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h := l.handle.(*held); h.item.turn == h.turn {
-		h.item.timer.Reset(LeaseTime)
+	if h := l.handle.(*held); h.item.turn == h.turn && f.lease > 0 {
+		h.item.timer.Reset(f.lease)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func Flow(ctx context.Context, runs []Planned, jobs int, next func(i int, o Outc
 	threads := max(1, runtime.GOMAXPROCS(0)/jobs)
 	runs = slices.Clone(runs)
 	out := make([]Outcome, len(runs))
-	f := farm.NewLocal()
+	f := farm.NewOwn()
 	submit := func(i int) {
 		// What it computes stays in this process: its place in the list is all that the worker needs.
 		_ = f.Submit(ctx, farm.Task{Unit: farm.Unit{Kind: farm.Train, Config: []byte(strconv.Itoa(i))}}) // never fails
