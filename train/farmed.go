@@ -58,6 +58,10 @@ func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned, more func(i in
 	helpers.Go(func() { d.look(looking, told) })
 	helpers.Go(func() { late = d.results(looking, got, failed) })
 	for next := 0; d.left > 0; {
+		if ctx.Err() != nil { // a result that is there would be taken all the same
+			d.stop(ctx, context.Cause(ctx))
+			return d.out
+		}
 		for ; next < len(d.runs) && len(d.units) < window; next++ {
 			if err := d.submit(ctx, e, next); err != nil {
 				d.end(next, Outcome{Begun: true, Err: err})
