@@ -24,7 +24,7 @@ func listen(t *testing.T, o ListenOptions) (coordinator, worker farm.Farm, at fa
 	o.Address, o.Token, o.Study = "127.0.0.1:0", token, study
 	c, at, err := Listen(t.Context(), o)
 	must.Do(t, err)
-	w, s, err := Join(t.Context(), JoinOptions{Address: at, Token: token})
+	w, s, err := Join(t.Context(), JoinOptions{Address: at, Token: token, Patience: time.Minute})
 	must.Do(t, err)
 	if s != study {
 		t.Errorf("the study is %+v, want %+v", s, study)

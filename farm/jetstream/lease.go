@@ -55,6 +55,11 @@ func (c *conn) Lease(ctx context.Context, worker string) (*farm.Lease, error) {
 				away = time.Now()
 			}
 			if time.Since(away) > c.patience {
+				select {
+				case <-c.over:
+					return nil, farm.ErrEnded
+				default:
+				}
 				return nil, fmt.Errorf("the coordinator is away for %v: %w", c.patience, err)
 			}
 			select {

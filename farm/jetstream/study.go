@@ -69,6 +69,9 @@ func (l *Cluster) listen(ctx context.Context, o ListenOptions) (*conn, error) {
 // claim refuses a study that another coordinator has, and answers for this one from now on.
 func (c *conn) claim() error {
 	other, err := c.nc.Request(c.name+claimSubject, nil, poll)
+	if errors.Is(err, nats.ErrTimeout) { // the server may not yet know that a coordinator is gone
+		other, err = c.nc.Request(c.name+claimSubject, nil, poll)
+	}
 	switch {
 	case err == nil:
 		return fmt.Errorf("the coordinator %.200q has a study of the name %s there: want another name, as in HOST:PORT/rates", other.Data, c.name)

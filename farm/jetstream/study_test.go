@@ -56,7 +56,7 @@ func studied(t *testing.T, l *Cluster) (coordinator, worker farm.Farm) {
 	t.Helper()
 	c, _, err := Listen(t.Context(), ListenOptions{Cluster: l, Study: study, Lease: 50 * time.Millisecond})
 	must.Do(t, err)
-	w, s, err := Join(t.Context(), JoinOptions{Cluster: l})
+	w, s, err := Join(t.Context(), JoinOptions{Cluster: l, Patience: time.Minute})
 	must.Do(t, err)
 	if s != study {
 		t.Errorf("the study is %+v, want %+v", s, study)
@@ -105,7 +105,7 @@ func TestClusterCoordinatorReturns(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	first, _, err := Listen(ctx, ListenOptions{Cluster: l, Study: study})
 	must.Do(t, err)
-	w, _, err := Join(t.Context(), JoinOptions{Cluster: l})
+	w, _, err := Join(t.Context(), JoinOptions{Cluster: l, Patience: time.Minute})
 	must.Do(t, err)
 	defer w.Close()
 	put, dir := map[string]farm.File{}, t.TempDir()
