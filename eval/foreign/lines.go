@@ -315,11 +315,11 @@ func (l *lines) exchange(ctx context.Context, line []byte) ([]byte, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		if _, err := l.to.Write(line); err != nil {
-			done <- result{nil, err}
-			return
+		_, failed := l.to.Write(line)
+		answer, err := readLine(l.from, mostLine) // what it said before it ended says more
+		if failed != nil && err != nil {
+			err = failed
 		}
-		answer, err := readLine(l.from, mostLine)
 		done <- result{answer, err}
 	}()
 	select {
