@@ -74,8 +74,12 @@ func TestSecondSignal(t *testing.T) {
 		if !errs.wait("saving, then stopping; Ctrl-C once more ends it at once", ended) {
 			continue
 		}
-		must.Do(t, c.Process.Signal(os.Interrupt))
-		if code := <-ended; code != exitFailed {
+		err := c.Process.Signal(os.Interrupt)
+		code := <-ended
+		if errors.Is(err, os.ErrProcessDone) || code == exitInterrupted { // the stop was slow, but came before the update
+			continue
+		}
+		if code != exitFailed {
 			t.Errorf("exit %d, want %d: %s", code, exitFailed, errs)
 		}
 		if code, out, errs := stoker("check", run); code != exitDone {

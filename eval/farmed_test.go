@@ -81,8 +81,8 @@ func TestAwayBeside(t *testing.T) {
 	c := must.Get(Choose(catalog.Default(), of(t, "s1"), "", nil))(t)
 	own := Contestant{Name: "own", Kind: catalog.Heuristic, Versions: []Version{{New: c.Contestants[0].Versions[0].New}}}
 	home, far, units := both(t, c, 1, own)
-	if !reflect.DeepEqual(home.Episodes, far.Episodes) || units != 2 {
-		t.Errorf("%d units, want 2: the first episode and the others", units)
+	if !reflect.DeepEqual(home.Episodes, far.Episodes) || units < 2 { // how many depends on the first one's time
+		t.Errorf("%d units, want 2 or more: the first episode and the others", units)
 	}
 	if !reflect.DeepEqual(far.Episodes[0], far.Episodes[1]) {
 		t.Error("the same policy plays otherwise at home")

@@ -56,7 +56,7 @@ func TestDecide(t *testing.T) {
 		d, done, err := p.DecideMeasured(t.Context(), []byte(sent), policy.Request{})
 		must.Do(t, err)
 		want := must.Get(json.Marshal(done))(t)
-		status, body, _ := r.send(t, "POST", "/v2/models/"+name+"/decide?sequence_id=7&sequence_start=true&timeout=1000000", sent)
+		status, body, _ := r.send(t, "POST", "/v2/models/"+name+"/decide?sequence_id=7&sequence_start=true&timeout=3600000000", sent)
 		var got struct {
 			Model    string          `json:"model_name"`
 			Version  string          `json:"model_version"`

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/must"
@@ -118,6 +119,7 @@ func startBehind(t testing.TB, names []string, change func(*serving.Options, *po
 	}
 	o, p := serving.Defaults(), policy.Options{}
 	o.Poll, o.Linger = 0, 0
+	o.Deadline, o.ReadTimeout = time.Hour, time.Hour // of tests alone: a machine may stand still
 	o.Log = slog.New(slog.NewTextHandler(r.log, nil))
 	o.Access = o.Log
 	if change != nil {

@@ -132,7 +132,15 @@ func (c *client) step(commands []uint8, seeds []uint64, actions ...[]float32) ([
 		c.ring(commands, seeds, actions...)
 	}
 	err := c.err(c.frame(Step, nil))
-	return slices.Clone(c.memory), err
+	return c.shown(), err
+}
+
+// shown is the memory as it is, but for the words, which the server still counts.
+func (c *client) shown() []byte {
+	if c.memory == nil {
+		return nil
+	}
+	return append(make([]byte, wordBytes), c.memory[wordBytes:]...)
 }
 
 // array reads an array of a block.
@@ -270,7 +278,7 @@ func TestSaveAndLoad(t *testing.T) {
 	status, state := c.frame(Save, []byte{1, 0, 0, 0})
 	must.Do(t, c.err(status, state))
 	must.Do(t, other.err(other.frame(Load, append(make([]byte, 4), state...))))
-	at := slices.Clone(other.memory)
+	at := other.shown()
 	here := must.Get(c.step([]uint8{Leave, Leave}, make([]uint64, 2), make([]float32, 2*width)))(t)
 	for range 9 {
 		for _, a := range other.opened.Arrays {

@@ -126,6 +126,7 @@ class TestEnvironments(unittest.TestCase):
         e = self.make("stoker/CartPole-v1").unwrapped
         e.reset(seed=1)
         os.kill(e._o.process._child.pid, signal.SIGKILL)
+        e._o.process._child.wait()
         with self.assertRaisesRegex(StepServerDied, "signal 9"):
             for _ in range(3):
                 e.step(0)
