@@ -71,7 +71,7 @@ func TestPolicies(t *testing.T) {
 	}
 	out := filepath.Join(dir, "a")
 	code, text, errs := stoker("eval", run, "--policy", "bundle="+files[0], "--policy", "mine="+command, "--policy", "other="+command,
-		"--group", "method=mine,other", "--out", out)
+		"--group", "method=mine,other", "--policy-timeout", "1h", "--out", out)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -88,7 +88,7 @@ func TestPolicies(t *testing.T) {
 	t.Setenv(policyVar, "out")
 	out = filepath.Join(dir, "b")
 	code, text, errs = stoker("eval", "--config", filepath.Join(run, "config.yaml"), "--policy", "mine="+command, "--policy", "bundle="+files[0],
-		"--out", out)
+		"--policy-timeout", "1h", "--out", out)
 	contains(t, "a policy that is out", strings.Join(strings.Fields(text), " "), "mine is out, from workload seed 1, step 0 on: ", "component 0 is 99")
 	if s := must.Get(eval.ReadSummary(out))(t); code != exitDone || len(s.Out) != 1 || len(s.Policies) != 1 {
 		t.Errorf("exit %d, %s; out: %+v, policies %v", code, errs, s.Out, s.Policies)
