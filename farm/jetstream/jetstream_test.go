@@ -4,6 +4,7 @@ package jetstream
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -113,4 +114,5 @@ func crash(f farm.Farm) {
 	c.nc.Close()
 	c.server.Shutdown()
 	c.server.WaitForShutdown()
+	_ = os.RemoveAll(c.store) // nobody looks for it
 }

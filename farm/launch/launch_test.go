@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,9 +39,15 @@ func run(t *testing.T, name string, script []byte) []string {
 	c := exec.Command("sh", name)                                                                                           //nolint:gosec // the test's own
 	c.Dir, c.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	must.Do(t, exec.Command("mkfifo", filepath.Join(dir, "words")).Run()) //nolint:gosec // the test's own
+	over, held, err := os.Pipe()                                          // which all that the script starts holds open
+	must.Do(t, err)
+	defer over.Close()
+	c.ExtraFiles = []*os.File{held}
 	must.Do(t, c.Start())
+	must.Do(t, held.Close())
 	words := must.Get(os.ReadFile(filepath.Join(dir, "words")))(t) // waits for the program, which ssh leaves behind
 	must.Do(t, c.Wait())
+	must.Get(io.Copy(io.Discard, over))(t) // a shell that is left behind still writes
 	return strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")
 }
 
