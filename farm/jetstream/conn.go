@@ -36,7 +36,7 @@ const (
 	toldTime = 30 * time.Second       // after which a silent worker is not listed
 	poll     = time.Second            // how long a request for a unit waits
 	pause    = 500 * time.Millisecond // between attempts while the coordinator is away
-	// election is how long a coordinator waits for a cluster that has lost servers.
+	// election is how long a coordinator waits for a cluster that has lost servers, or for its own server where the process stood still.
 	election = 2 * time.Minute
 )
 

@@ -95,7 +95,8 @@ func start(ctx context.Context, so *server.Options, o ListenOptions) (*conn, err
 		s.Shutdown()
 		return nil, err
 	}
-	c := &conn{nc: nc, name: plain, server: s, store: so.StoreDir, over: make(chan struct{}), stopped: func() bool { return ctx.Err() != nil }}
+	c := &conn{nc: nc, name: plain, server: s, store: so.StoreDir, over: make(chan struct{}), patience: election,
+		stopped: func() bool { return ctx.Err() != nil }}
 	if err := c.make(ctx, o); err != nil {
 		return nil, errors.Join(err, c.stop())
 	}
