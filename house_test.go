@@ -39,7 +39,7 @@ var ranks = map[string]int{
 var (
 	budgets = map[string]int{
 		"envs": 55_325, "nets": 24_265, "agents": 25_100, "eval": 30_965, "cli": 6_090, "policy and serving": 10_330, "train": 7_980,
-		"checkpoints": 4_920, "farm": 2_900, "all else": 11850,
+		"checkpoints": 4_920, "farm": 2_900, "all else": 11_850,
 	}
 	goals = map[string]int{
 		"envs": 48_000, "nets": 20_000, "agents": 22_000, "eval": 23_000, "cli": 4_500, "policy and serving": 8_500, "train": 5_200,
