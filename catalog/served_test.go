@@ -60,7 +60,7 @@ func serves(t *testing.T, names *catalog.Catalog, l catalog.Learner, x *configs.
 		}
 	}
 	b := must.Get(bundle.Encode(f))(t)
-	p := must.Get(policy.OpenBytes(b, policy.Options{}))(t)
+	p := must.Get(policy.OpenBytes(b, policy.Options{Workers: 1}))(t)
 	got := p.NewAction()
 	for i := range f.SelfTest {
 		must.Do(t, policy.Show(&f.SelfTest[i], o))
