@@ -349,32 +349,36 @@ func workerName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), hex.EncodeToString(b[:]))
 }
 
-// workplace makes a folder for runs under way, and removes those of workers that were killed.
+// workplace makes a folder for runs under way, and removes those of workers that were killed. A folder has a file of the name
+// ours once its lock is held: without one, another worker is just making it.
 func workplace(scratch string) (dir string, leave func(), err error) {
-	const prefix = "stoker-worker-"
+	const prefix, ours = "stoker-worker-", "ours"
 	if scratch == "" {
 		scratch = os.TempDir()
 	}
-	old, err := filepath.Glob(filepath.Join(scratch, prefix+"*"))
+	old, err := filepath.Glob(filepath.Join(scratch, prefix+"*", ours))
 	if err != nil {
 		return "", nil, err
 	}
-	for _, d := range old {
+	for _, o := range old {
+		d := filepath.Dir(o)
 		if l, err := durable.AcquireLock(filepath.Join(d, checkpoints.LockFile)); err == nil {
 			_ = errors.Join(os.RemoveAll(d), l.Release()) // what stays is the next worker's to remove
 		}
 	}
-	const unlocked = ".new-" // another worker takes a folder without a lock for that of a killed one
-	made, err := os.MkdirTemp(scratch, unlocked+prefix)
-	if err != nil {
+	if dir, err = os.MkdirTemp(scratch, prefix); err != nil {
 		return "", nil, err
 	}
-	l, err := durable.AcquireLock(filepath.Join(made, checkpoints.LockFile))
+	l, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
 	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	leave = func() { _ = errors.Join(os.RemoveAll(dir), l.Release()) }
+	if err := os.WriteFile(filepath.Join(dir, ours), nil, 0o600); err != nil {
+		leave()
 		return "", nil, err
 	}
-	dir = filepath.Join(scratch, strings.TrimPrefix(filepath.Base(made), unlocked))
-	return dir, func() { _ = errors.Join(os.RemoveAll(dir), l.Release()) }, os.Rename(made, dir)
+	return dir, leave, nil
 }
 
 // forget removes what is left of a study on the user's own cluster.
