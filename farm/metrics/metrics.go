@@ -49,16 +49,19 @@ func (f *Farm) Submit(ctx context.Context, t farm.Task) error {
 func (f *Farm) Result(ctx context.Context) (farm.Result, error) {
 	r, err := f.Farm.Result(ctx)
 	if err == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		what := done
 		switch {
+		case r.Gone: // its unit is submitted again
+			f.submitted--
+			return r, nil
 		case r.Aside:
 			what = aside
 		case r.Error != "":
 			what = failed
 		}
-		f.mu.Lock()
 		f.results[what]++
-		f.mu.Unlock()
 	}
 	return r, err
 }

@@ -48,6 +48,10 @@ func TestMetrics(t *testing.T) {
 		for i := range uint64(6) {
 			must.Do(t, f.Submit(ctx, farm.Task{Unit: farmtest.Unit("u", i)}))
 		}
+		gone := must.Get(local.Lease(ctx, "w"))(t) // it goes back to the queue
+		must.Do(t, local.Done(ctx, gone, farm.Result{Key: gone.Key, Error: "the file is not there", Gone: true}))
+		must.Get(f.Result(ctx))(t)
+		must.Do(t, f.Submit(ctx, gone.Task))
 		for _, r := range []farm.Result{{}, {}, {Error: "diverged"}, {Error: "put aside", Aside: true}} {
 			l := must.Get(local.Lease(ctx, "w"))(t)
 			r.Key = l.Key
