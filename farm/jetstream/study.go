@@ -55,7 +55,7 @@ func (l *Cluster) listen(ctx context.Context, o ListenOptions) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{nc: nc, name: l.Name, over: make(chan struct{}), patience: election, stopped: func() bool { return ctx.Err() != nil }}
-	if err := c.claim(); err != nil {
+	if err := c.claim("want another name, as in HOST:PORT/rates"); err != nil {
 		nc.Close()
 		return nil, err
 	}
@@ -66,15 +66,15 @@ func (l *Cluster) listen(ctx context.Context, o ListenOptions) (*conn, error) {
 	return c, nil
 }
 
-// claim refuses a study that another coordinator has, and answers for this one from now on.
-func (c *conn) claim() error {
+// claim refuses a study that another coordinator has, with what to do then, and answers for this one from now on.
+func (c *conn) claim(instead string) error {
 	other, err := c.nc.Request(c.name+claimSubject, nil, poll)
 	if errors.Is(err, nats.ErrTimeout) { // the server may not yet know that a coordinator is gone
 		other, err = c.nc.Request(c.name+claimSubject, nil, poll)
 	}
 	switch {
 	case err == nil:
-		return fmt.Errorf("the coordinator %.200q has a study of the name %s there: want another name, as in HOST:PORT/rates", other.Data, c.name)
+		return fmt.Errorf("the coordinator %.200q has a study of the name %s there: %s", other.Data, c.name, instead)
 	case !errors.Is(err, nats.ErrNoResponders):
 		return err
 	}
@@ -195,7 +195,7 @@ func Forget(ctx context.Context, l *Cluster) error {
 	}
 	defer nc.Close()
 	c := &conn{nc: nc, name: l.Name}
-	if err := c.claim(); err != nil {
+	if err := c.claim("stop it first"); err != nil {
 		return err
 	}
 	if c.stream, err = js.New(nc); err != nil {

@@ -170,7 +170,7 @@ func TestForget(t *testing.T) {
 	c, _, err := Listen(ctx, ListenOptions{Cluster: l, Study: study})
 	must.Do(t, err)
 	must.Do(t, c.Submit(ctx, farm.Task{Unit: farmtest.Unit("u", 1)}))
-	if err := Forget(t.Context(), l); err == nil || !strings.Contains(err.Error(), "has a study of the name one") || streams(t, l) == 0 {
+	if err := Forget(t.Context(), l); err == nil || !strings.Contains(err.Error(), "has a study of the name one there: stop it first") || streams(t, l) == 0 {
 		t.Errorf("beside its coordinator: %v, %d streams", err, streams(t, l))
 	}
 	stop()
