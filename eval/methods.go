@@ -277,8 +277,8 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 				x := setting{c.Contestants[i].Name, fmt.Sprintf("dial %v", d), con}
 				x.contestant.Name += ", " + x.name
 				x.contestant.NewEnv = func() (envs.Env, error) { return train.NewEnv(at.Experiment, at.Experiment.Eval.Split) }
-				for _, v := range x.contestant.Versions {
-					v.In(at.Experiment)
+				for i, v := range x.contestant.Versions {
+					x.contestant.Versions[i] = v.In(at.Experiment)
 				}
 				out = append(out, x)
 			}

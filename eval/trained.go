@@ -112,9 +112,11 @@ func (t *Trained) Version(source string) Version {
 	}}
 }
 
-// In is the version as workers of a farm play it, in an experiment's environment: that of its contestant's NewEnv.
+// In is the version with what workers of a farm need for it where its contestant has an environment of its own: the experiment
+// that makes it.
 func (v Version) In(x *configs.Experiment) Version {
-	v.away.experiment = x
+	a := *v.away
+	a.experiment, v.away = x, &a
 	return v
 }
 
