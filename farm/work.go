@@ -63,9 +63,6 @@ type atWork struct {
 
 // one leases a unit and carries it out.
 func (a *atWork) one(ctx context.Context, f Farm) error {
-	if ctx.Err() != nil { // a farm may lease what is queued all the same
-		return context.Cause(ctx)
-	}
 	l, err := f.Lease(ctx, a.worker.Name)
 	if err != nil {
 		return err
