@@ -3,12 +3,12 @@ package serving_test
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,15 +36,14 @@ func prometheus(t *testing.T) {
 	dir := t.TempDir()
 	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: stoker\n  static_configs: [{targets: ['%s']}]\n", r.http)
 	write(t, filepath.Join(dir, "prometheus.yml"), []byte(config))
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	address := l.Addr().String()
-	l.Close()
 	var log lockedBuffer
 	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+dir,
-		"--web.listen-address="+address)
+		"--web.listen-address=127.0.0.1:0")
 	cmd.Stderr = &log
 	must.Do(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	log.wait("Listening on")
+	address := regexp.MustCompile(`"Listening on" address=(\S+)`).FindStringSubmatch(log.String())[1]
 	transcript := ""
 	for _, c := range [][2]string{
 		{`up{job="stoker"}`, `"1"`}, {`stoker_requests_total{model="faasconf",protocol="http"}`, `"3"`},
