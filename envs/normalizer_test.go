@@ -1,15 +1,17 @@
-package envs
+package envs_test
 
 import (
 	"math"
 	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 func TestNormalizerStandardises(t *testing.T) {
-	n := must.Get(NewNormalizer(2, 10))(t)
+	n := must.Get(envs.NewNormalizer(2, 10))(t)
 	// Mean 2, variance 2/3; a constant.
 	rows := []float32{1, 7, 2, 7, 3, 7}
 	n.Update(rows)
@@ -40,7 +42,7 @@ func TestNormalizerMatchesTwoPasses(t *testing.T) {
 	for _, v := range x {
 		m2 += (float64(v) - mean) * (float64(v) - mean)
 	}
-	n := must.Get(NewNormalizer(1, 10))(t)
+	n := must.Get(envs.NewNormalizer(1, 10))(t)
 	n.Update(x)
 	shift, scale := n.Affine()
 	if want := 1 / math.Sqrt(m2/float64(len(x))); math.Abs(float64(scale[0])-want) > 1e-6*want {
@@ -52,10 +54,10 @@ func TestNormalizerMatchesTwoPasses(t *testing.T) {
 }
 
 func TestNormalizerFrozenAndSaved(t *testing.T) {
-	n, _ := NewNormalizer(1, 10)
+	n, _ := envs.NewNormalizer(1, 10)
 	n.Update([]float32{1, 2, 4})
 	b := must.Get(n.AppendBinary(nil))(t)
-	m, _ := NewNormalizer(1, 10)
+	m, _ := envs.NewNormalizer(1, 10)
 	must.Do(t, m.UnmarshalBinary(b))
 	n.Update([]float32{9})
 	m.Update([]float32{9})
@@ -76,7 +78,7 @@ func TestNormalizerFrozenAndSaved(t *testing.T) {
 			t.Errorf("a state cut at %d was accepted", i)
 		}
 	}
-	if w, _ := NewNormalizer(2, 1); w.UnmarshalBinary(b) == nil {
+	if w, _ := envs.NewNormalizer(2, 1); w.UnmarshalBinary(b) == nil {
 		t.Error("a state of another width was accepted")
 	}
 }

@@ -1,4 +1,4 @@
-package envs
+package envs_test
 
 import (
 	"bytes"
@@ -8,43 +8,45 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs"
+
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // all has every type of space.
-func all() *Spec {
+func all() *envs.Spec {
 	inf := float32(math.Inf(1))
-	return &Spec{
-		ID: "test/All-v1", Doc: "all", Step: Timing{"window", 30e6}, MaxSteps: 7,
-		Info: []Quantity{{Name: "price", Bounds: AtLeast(0)}}, Objective: "price", Levels: []Level{{Of: "price", Value: 2}},
-		Kinds: []Kind{
+	return &envs.Spec{
+		ID: "test/All-v1", Doc: "all", Step: envs.Timing{"window", 30e6}, MaxSteps: 7,
+		Info: []envs.Quantity{{Name: "price", Bounds: envs.AtLeast(0)}}, Objective: "price", Levels: []envs.Level{{Of: "price", Value: 2}},
+		Kinds: []envs.Kind{
 			{
 				Name: "vector", Agents: 2, Names: []string{"a", "b"}, Neighbours: [][]int{{1}, {}}, Next: [][]int{{}, {0}},
-				Observation: Box{Low: []float32{0, -inf}, High: []float32{1, inf}, Integer: []bool{true, false}},
-				Action: Dict{Keys: []string{"x", "y"}, Tuple: Tuple{Spaces: []Space{NewBox(2, -1, 1),
-					Tuple{Spaces: []Space{Discrete{N: 3}, Box{Low: []float32{1}, High: []float32{2}, Integer: []bool{true}}}}}}},
+				Observation: envs.Box{Low: []float32{0, -inf}, High: []float32{1, inf}, Integer: []bool{true, false}},
+				Action: envs.Dict{Keys: []string{"x", "y"}, Tuple: envs.Tuple{Spaces: []envs.Space{envs.NewBox(2, -1, 1),
+					envs.Tuple{Spaces: []envs.Space{envs.Discrete{N: 3}, envs.Box{Low: []float32{1}, High: []float32{2}, Integer: []bool{true}}}}}}},
 				Features: []string{"p", "q"}, FeatureUnits: []string{"s", ""}, FeatureDocs: []string{"", "d"},
 			},
 			{
-				Name: "graph", Agents: 1, Action: MultiDiscrete{N: []int{4, 2}}, Points: []int{0, -1}, Legal: 5,
-				Observation: Graph{
-					Nodes: []NodeKind{{Name: "n", Width: 2, Capacity: 3, Features: []Component{{"f", "MB", "x"}, {Name: "g"}}}},
-					Edges: []EdgeKind{{Name: "e", From: 0, To: 0, Width: 0, Capacity: 4}},
+				Name: "graph", Agents: 1, Action: envs.MultiDiscrete{N: []int{4, 2}}, Points: []int{0, -1}, Legal: 5,
+				Observation: envs.Graph{
+					Nodes: []envs.NodeKind{{Name: "n", Width: 2, Capacity: 3, Features: []envs.Component{{"f", "MB", "x"}, {Name: "g"}}}},
+					Edges: []envs.EdgeKind{{Name: "e", From: 0, To: 0, Width: 0, Capacity: 4}},
 				},
-				MaskAfter: func(*KindObservation, int, []float32, []bool) error { return nil },
+				MaskAfter: func(*envs.KindObservation, int, []float32, []bool) error { return nil },
 			},
 		},
 	}
 }
 
-func made(*Spec, int) (func(*KindObservation, int, []float32, []bool) error, error) {
-	return func(*KindObservation, int, []float32, []bool) error { return nil }, nil
+func made(*envs.Spec, int) (func(*envs.KindObservation, int, []float32, []bool) error, error) {
+	return func(*envs.KindObservation, int, []float32, []bool) error { return nil }, nil
 }
 
 func TestSpecJSON(t *testing.T) {
 	want := all()
-	text := must.Get(EncodeSpec(want))(t)
-	got := must.Get(DecodeSpec(text, made))(t)
+	text := must.Get(envs.EncodeSpec(want))(t)
+	got := must.Get(envs.DecodeSpec(text, made))(t)
 	if got.Kinds[0].MaskAfter != nil || got.Kinds[1].MaskAfter == nil {
 		t.Error("dependent masks are at the wrong kind")
 	}
@@ -52,25 +54,25 @@ func TestSpecJSON(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s gives\n%+v, want\n%+v", text, got, want)
 	}
-	if _, err := DecodeSpec(text, nil); err == nil || !strings.Contains(err.Error(), "kinds[1].dependent: legal choices of test/All-v1") {
+	if _, err := envs.DecodeSpec(text, nil); err == nil || !strings.Contains(err.Error(), "kinds[1].dependent: legal choices of test/All-v1") {
 		t.Errorf("without masks: %v", err)
 	}
-	failing := func(*Spec, int) (func(*KindObservation, int, []float32, []bool) error, error) {
+	failing := func(*envs.Spec, int) (func(*envs.KindObservation, int, []float32, []bool) error, error) {
 		return nil, errors.New("no rule")
 	}
-	if _, err := DecodeSpec(text, failing); err == nil || !strings.Contains(err.Error(), "kinds[1].dependent: no rule") {
+	if _, err := envs.DecodeSpec(text, failing); err == nil || !strings.Contains(err.Error(), "kinds[1].dependent: no rule") {
 		t.Errorf("with masks that cannot be made: %v", err)
 	}
-	type own struct{ Discrete }
+	type own struct{ envs.Discrete }
 	want.Kinds[0].Action = own{}
-	if _, err := EncodeSpec(want); err == nil || !strings.Contains(err.Error(), "kinds[0]") {
+	if _, err := envs.EncodeSpec(want); err == nil || !strings.Contains(err.Error(), "kinds[0]") {
 		t.Errorf("a space of another package: %v", err)
 	}
 }
 
 // What does not fit together is refused with its place, and what is too large before it is made.
 func TestSpecJSONRefused(t *testing.T) {
-	text := must.Get(EncodeSpec(all()))(t)
+	text := must.Get(envs.EncodeSpec(all()))(t)
 	for _, c := range []struct{ old, new, want string }{
 		{`"id":"test/All-v1"`, `"id":""`, "id or kinds is empty"},
 		{`"id":`, `"more":1,"id":`, `unknown field "more"`},
@@ -100,7 +102,7 @@ func TestSpecJSONRefused(t *testing.T) {
 			t.Errorf("%s is not in %s", c.old, text)
 			continue
 		}
-		if _, err := DecodeSpec(bytes.Replace(text, []byte(c.old), []byte(c.new), 1), made); err == nil ||
+		if _, err := envs.DecodeSpec(bytes.Replace(text, []byte(c.old), []byte(c.new), 1), made); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("with %s the error is %v, want one with %q", c.new, err, c.want)
 		}
@@ -109,19 +111,19 @@ func TestSpecJSONRefused(t *testing.T) {
 
 // Whatever the text, a spec is small and its buffers can be made, and it is written as it was read.
 func FuzzDecodeSpec(f *testing.F) {
-	text := must.Get(EncodeSpec(all()))(f)
+	text := must.Get(envs.EncodeSpec(all()))(f)
 	f.Add(text)
 	f.Add([]byte(`{"id":"a","kinds":[{"agents":1,"observation":{"type":"box"},"action":{"type":"tuple"}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := DecodeSpec(text, made)
+		s, err := envs.DecodeSpec(text, made)
 		if err != nil {
 			return
 		}
-		NewObservation(s)
-		NewAction(s)
-		first := must.Get(EncodeSpec(s))(t)
-		again := must.Get(DecodeSpec(first, made))(t)
-		if second, err := EncodeSpec(again); err != nil || !bytes.Equal(first, second) {
+		envs.NewObservation(s)
+		envs.NewAction(s)
+		first := must.Get(envs.EncodeSpec(s))(t)
+		again := must.Get(envs.DecodeSpec(first, made))(t)
+		if second, err := envs.EncodeSpec(again); err != nil || !bytes.Equal(first, second) {
 			t.Errorf("written\n%s, then\n%s, %v", first, second, err)
 		}
 	})

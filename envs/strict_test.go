@@ -1,24 +1,26 @@
-package envs
+package envs_test
 
 import (
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
 )
 
 func TestParseJSON(t *testing.T) {
 	var v struct {
 		A int `json:"a"`
 	}
-	if err := ParseJSON([]byte(" {\"a\": 3}\n"), &v); err != nil || v.A != 3 {
+	if err := envs.ParseJSON([]byte(" {\"a\": 3}\n"), &v); err != nil || v.A != 3 {
 		t.Errorf("a is %d: %v", v.A, err)
 	}
 	for text, want := range map[string]string{
 		"": "empty", "{": "unexpected EOF", `{"b": 1}`: `unknown field "b"`, `{"a": 1} 2`: "more after the JSON value",
 		`{"a": "x"}`: "of type int",
 	} {
-		if err := ParseJSON([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
+		if err := envs.ParseJSON([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -52,11 +54,11 @@ func TestParseMeasured(t *testing.T) {
 		`{"began": 1, "functions": [{"p95": null}]}`:               "functions[0].p95 is missing",
 		`{"began": 1, "functions": [], "running": [{"since": 1}]}`: "running[0].node is missing",
 	} {
-		if err := ParseMeasured([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
+		if err := envs.ParseMeasured([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if err := ParseMeasured([]byte(`{"began": 0, "functions": [{"p95": 0}], "running": null}`), &v); err != nil {
+	if err := envs.ParseMeasured([]byte(`{"began": 0, "functions": [{"p95": 0}], "running": null}`), &v); err != nil {
 		t.Error(err)
 	}
 }
@@ -74,8 +76,8 @@ func TestUnits(t *testing.T) {
 		Tiers []tier   `json:"tiers"`
 		Now   *float64 `json:"now,omitempty" unit:"s"`
 	}
-	want := []Unit{{"tiers[].money", "USD", false}, {"tiers[].queue[]", "jobs", false}, {"now", "s", true}}
-	if got := Units(reflect.TypeOf(&meters{})); !slices.Equal(got, want) {
+	want := []envs.Unit{{"tiers[].money", "USD", false}, {"tiers[].queue[]", "jobs", false}, {"now", "s", true}}
+	if got := envs.Units(reflect.TypeOf(&meters{})); !slices.Equal(got, want) {
 		t.Errorf("units %v, want %v", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package nets
+package nets_test
 
 import (
 	"math"
@@ -6,28 +6,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/nets"
+
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // small architectures of every kind; the golden values below rest on them.
-func specimens() map[string]Arch {
-	mlp := MLP{
-		Agents: 2, In: []Port{{"state", 3}, {"action", 2}}, Hidden: []int{4, 3}, Out: 2,
-		Activation: ReLU, Norm: LayerNorm, Final: Sigmoid, FinalBound: 0.003,
+func specimens() map[string]nets.Arch {
+	mlp := nets.MLP{
+		Agents: 2, In: []nets.Port{{"state", 3}, {"action", 2}}, Hidden: []int{4, 3}, Out: 2,
+		Activation: nets.ReLU, Norm: nets.LayerNorm, Final: nets.Sigmoid, FinalBound: 0.003,
 	}
 	shared := mlp
 	shared.Shared = true
-	return map[string]Arch{
+	return map[string]nets.Arch{
 		"mlp":    mlp,
 		"shared": shared,
-		"attention": MeanField{
-			MLP: shared, Mix: Attention, Score: Exp, Keys: 6, Neighbours: [][]int{{1}, {0, 1}}, Others: true,
+		"attention": nets.MeanField{
+			MLP: shared, Mix: nets.Attention, Score: nets.Exp, Keys: 6, Neighbours: [][]int{{1}, {0, 1}}, Others: true,
 		},
-		"mean":     MeanField{MLP: mlp, Mix: Mean, Neighbours: [][]int{{1}, {}}},
-		"joint":    MeanField{MLP: mlp, Mix: Joint},
-		"gumbel":   GumbelSoftmax{Agents: 2, Segments: []int{3, 1, 2}, Temperature: 0.5, Hard: true},
-		"squashed": SquashedGaussian{Agents: 2, Actions: 3},
-		"soft":     SoftValue{Agents: 2},
+		"mean":     nets.MeanField{MLP: mlp, Mix: nets.Mean, Neighbours: [][]int{{1}, {}}},
+		"joint":    nets.MeanField{MLP: mlp, Mix: nets.Joint},
+		"gumbel":   nets.GumbelSoftmax{Agents: 2, Segments: []int{3, 1, 2}, Temperature: 0.5, Hard: true},
+		"squashed": nets.SquashedGaussian{Agents: 2, Actions: 3},
+		"soft":     nets.SoftValue{Agents: 2},
 		"graph":    cluster(),
 	}
 }
@@ -43,7 +45,7 @@ func TestLayout(t *testing.T) {
 			"layer1.gain[3]@67 layer1.offset[3]@70 layer2.weight[3 2]@73 layer2.bias[2]@79 =81",
 		"gumbel": "=0",
 	} {
-		slots, size := Layout(specimens()[name])
+		slots, size := nets.Layout(specimens()[name])
 		var got strings.Builder
 		for _, s := range slots {
 			got.WriteString(s.Name)
@@ -59,8 +61,8 @@ func TestLayout(t *testing.T) {
 // Initial values lie within their laws' bounds and fill them; gains start at 1 and offsets at 0.
 func TestInitialParams(t *testing.T) {
 	for name, a := range specimens() {
-		slots, size := Layout(a)
-		p := InitialParams(a, rng.New(1, "initial"))
+		slots, size := nets.Layout(a)
+		p := nets.InitialParams(a, rng.New(1, "initial"))
 		if len(p) != a.Groups()*size {
 			t.Fatalf("%s: %d initial values, want %d groups of %d", name, len(p), a.Groups(), size)
 		}
@@ -91,9 +93,9 @@ func TestInitialParams(t *testing.T) {
 // Initial values belong to a seed for good: runs are repeated from them. Another agent leaves the first ones'
 // as they are.
 func TestInitialParamsGolden(t *testing.T) {
-	a := specimens()["mlp"].(MLP)
-	p := InitialParams(a, rng.New(7, "golden"))
-	_, size := Layout(a)
+	a := specimens()["mlp"].(nets.MLP)
+	p := nets.InitialParams(a, rng.New(7, "golden"))
+	_, size := nets.Layout(a)
 	for i, want := range map[int]float32{0: goldenInitial[0], 24: 1, 28: 0, 53: goldenInitial[1],
 		size: goldenInitial[2], 2*size - 1: goldenInitial[3]} {
 		if p[i] != want {
@@ -101,7 +103,7 @@ func TestInitialParamsGolden(t *testing.T) {
 		}
 	}
 	a.Agents = 3
-	if more := InitialParams(a, rng.New(7, "golden")); !reflect.DeepEqual(more[:len(p)], p) {
+	if more := nets.InitialParams(a, rng.New(7, "golden")); !reflect.DeepEqual(more[:len(p)], p) {
 		t.Error("a third agent changed the first two's initial values")
 	}
 }
@@ -116,54 +118,54 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	mlp := func(change func(*MLP)) Arch {
-		m := specimens()["mlp"].(MLP)
+	mlp := func(change func(*nets.MLP)) nets.Arch {
+		m := specimens()["mlp"].(nets.MLP)
 		change(&m)
 		return m
 	}
-	field := func(change func(*MeanField)) Arch {
-		m := specimens()["attention"].(MeanField)
+	field := func(change func(*nets.MeanField)) nets.Arch {
+		m := specimens()["attention"].(nets.MeanField)
 		change(&m)
 		return m
 	}
-	gumbel := func(change func(*GumbelSoftmax)) Arch {
-		g := specimens()["gumbel"].(GumbelSoftmax)
+	gumbel := func(change func(*nets.GumbelSoftmax)) nets.Arch {
+		g := specimens()["gumbel"].(nets.GumbelSoftmax)
 		change(&g)
 		return g
 	}
 	for _, c := range []struct {
-		arch Arch
+		arch nets.Arch
 		want string
 	}{
-		{mlp(func(m *MLP) { m.Agents = 0 }), "mlp: agents is 0"},
-		{mlp(func(m *MLP) { m.In = nil }), "in is empty"},
-		{mlp(func(m *MLP) { m.In = []Port{{"x", -1}} }), `in[0].width ("x") is -1`},
-		{mlp(func(m *MLP) { m.Hidden = []int{4, 0} }), "hidden[1] is 0"},
-		{mlp(func(m *MLP) { m.Hidden = []int{math.MaxInt} }), "hidden[0] is"},
-		{mlp(func(m *MLP) { m.Hidden = []int{1 << 20, 1 << 20} }), "parameters, want at most"},
-		{mlp(func(m *MLP) { m.Out = 0 }), "out is 0"},
-		{mlp(func(m *MLP) { m.Activation = "gelu" }), `activation is "gelu", want one of ["relu" "tanh"]`},
-		{mlp(func(m *MLP) { m.Norm = "batch" }), `norm is "batch"`},
-		{mlp(func(m *MLP) { m.Final = "relu" }), `final is "relu"`},
-		{mlp(func(m *MLP) { m.FinalBound = -1 }), "final_bound is -1"},
-		{mlp(func(m *MLP) { m.FinalBound = math.NaN() }), "final_bound is NaN"},
-		{field(func(m *MeanField) { m.Agents = 0 }), "mean-field: agents is 0"},
-		{field(func(m *MeanField) { m.Mix = "" }), `mix is ""`},
-		{field(func(m *MeanField) { m.Score = "cubed" }), `score is "cubed"`},
-		{field(func(m *MeanField) { m.Keys = 0 }), "keys is 0"},
-		{field(func(m *MeanField) { m.Neighbours = m.Neighbours[:1] }), "neighbours lists 1 agents, want 2"},
-		{field(func(m *MeanField) { m.Neighbours = [][]int{{2}, {}} }), "neighbours[0] has 2"},
-		{field(func(m *MeanField) { m.Neighbours = [][]int{{}, {0, 0}} }), "neighbours[1] has 0"},
-		{field(func(m *MeanField) { m.Mix, m.Agents, m.Hidden = Joint, 1<<24, []int{100} }), "parameters, want at most"},
-		{gumbel(func(g *GumbelSoftmax) { g.Agents = -3 }), "gumbel-softmax: agents is -3"},
-		{gumbel(func(g *GumbelSoftmax) { g.Segments = nil }), "segments is empty"},
-		{gumbel(func(g *GumbelSoftmax) { g.Segments[1] = 0 }), "segments[1] is 0"},
-		{gumbel(func(g *GumbelSoftmax) { g.Temperature = 0 }), "temperature is 0"},
-		{gumbel(func(g *GumbelSoftmax) { g.Temperature = math.Inf(1) }), "temperature is +Inf"},
-		{SquashedGaussian{Actions: 2}, "squashed-gaussian: agents is 0"},
-		{SquashedGaussian{Agents: 2, Actions: -1}, "squashed-gaussian: actions is -1"},
-		{SquashedGaussian{Agents: 2, Actions: 1 << 24}, "squashed-gaussian: actions is 16777216"},
-		{SoftValue{}, "soft-value: agents is 0"},
+		{mlp(func(m *nets.MLP) { m.Agents = 0 }), "mlp: agents is 0"},
+		{mlp(func(m *nets.MLP) { m.In = nil }), "in is empty"},
+		{mlp(func(m *nets.MLP) { m.In = []nets.Port{{"x", -1}} }), `in[0].width ("x") is -1`},
+		{mlp(func(m *nets.MLP) { m.Hidden = []int{4, 0} }), "hidden[1] is 0"},
+		{mlp(func(m *nets.MLP) { m.Hidden = []int{math.MaxInt} }), "hidden[0] is"},
+		{mlp(func(m *nets.MLP) { m.Hidden = []int{1 << 20, 1 << 20} }), "parameters, want at most"},
+		{mlp(func(m *nets.MLP) { m.Out = 0 }), "out is 0"},
+		{mlp(func(m *nets.MLP) { m.Activation = "gelu" }), `activation is "gelu", want one of ["relu" "tanh"]`},
+		{mlp(func(m *nets.MLP) { m.Norm = "batch" }), `norm is "batch"`},
+		{mlp(func(m *nets.MLP) { m.Final = "relu" }), `final is "relu"`},
+		{mlp(func(m *nets.MLP) { m.FinalBound = -1 }), "final_bound is -1"},
+		{mlp(func(m *nets.MLP) { m.FinalBound = math.NaN() }), "final_bound is NaN"},
+		{field(func(m *nets.MeanField) { m.Agents = 0 }), "mean-field: agents is 0"},
+		{field(func(m *nets.MeanField) { m.Mix = "" }), `mix is ""`},
+		{field(func(m *nets.MeanField) { m.Score = "cubed" }), `score is "cubed"`},
+		{field(func(m *nets.MeanField) { m.Keys = 0 }), "keys is 0"},
+		{field(func(m *nets.MeanField) { m.Neighbours = m.Neighbours[:1] }), "neighbours lists 1 agents, want 2"},
+		{field(func(m *nets.MeanField) { m.Neighbours = [][]int{{2}, {}} }), "neighbours[0] has 2"},
+		{field(func(m *nets.MeanField) { m.Neighbours = [][]int{{}, {0, 0}} }), "neighbours[1] has 0"},
+		{field(func(m *nets.MeanField) { m.Mix, m.Agents, m.Hidden = nets.Joint, 1<<24, []int{100} }), "parameters, want at most"},
+		{gumbel(func(g *nets.GumbelSoftmax) { g.Agents = -3 }), "gumbel-softmax: agents is -3"},
+		{gumbel(func(g *nets.GumbelSoftmax) { g.Segments = nil }), "segments is empty"},
+		{gumbel(func(g *nets.GumbelSoftmax) { g.Segments[1] = 0 }), "segments[1] is 0"},
+		{gumbel(func(g *nets.GumbelSoftmax) { g.Temperature = 0 }), "temperature is 0"},
+		{gumbel(func(g *nets.GumbelSoftmax) { g.Temperature = math.Inf(1) }), "temperature is +Inf"},
+		{nets.SquashedGaussian{Actions: 2}, "squashed-gaussian: agents is 0"},
+		{nets.SquashedGaussian{Agents: 2, Actions: -1}, "squashed-gaussian: actions is -1"},
+		{nets.SquashedGaussian{Agents: 2, Actions: 1 << 24}, "squashed-gaussian: actions is 16777216"},
+		{nets.SoftValue{}, "soft-value: agents is 0"},
 	} {
 		if err := c.arch.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error is %v, want one with %q", err, c.want)
@@ -188,7 +190,7 @@ func TestPorts(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	a := specimens()["attention"].(MeanField)
+	a := specimens()["attention"].(nets.MeanField)
 	a.Inputs()
 	if len(a.In) != 2 {
 		t.Error("Inputs changed In")

@@ -1,24 +1,26 @@
-package nets
+package nets_test
 
 import (
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/nets"
+
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // cluster is two kinds of nodes and of edges: an architecture that has every switch on.
-func cluster() Graph {
-	return Graph{
-		Nodes:  []GraphNodes{{"job", 3}, {"node", 2}},
-		Edges:  []GraphEdges{{Name: "next", From: 0, To: 0}, {Name: "runs", From: 0, To: 1, Width: 2}},
-		Hidden: 4, Layers: 1, Own: true, Skip: true, Norm: LayerNorm, Dropout: 0.25,
-		Heads: []GraphHead{
+func cluster() nets.Graph {
+	return nets.Graph{
+		Nodes:  []nets.GraphNodes{{"job", 3}, {"node", 2}},
+		Edges:  []nets.GraphEdges{{Name: "next", From: 0, To: 0}, {Name: "runs", From: 0, To: 1, Width: 2}},
+		Hidden: 4, Layers: 1, Own: true, Skip: true, Norm: nets.LayerNorm, Dropout: 0.25,
+		Heads: []nets.GraphHead{
 			{Name: "which", Per: 0, Out: 1},
 			{Name: "where", Per: 1, Given: []int{0}, Extra: 2, Out: 1, FinalBound: 0.01},
-			{Name: "value", Per: WholeGraph, Out: 1},
+			{Name: "value", Per: nets.WholeGraph, Out: 1},
 		},
 	}
 }
@@ -44,24 +46,24 @@ func TestGraphLayout(t *testing.T) {
 
 func TestGraphRefuses(t *testing.T) {
 	must.Do(t, cluster().Validate())
-	for want, spoil := range map[string]func(*Graph){
-		"nodes is empty":                      func(g *Graph) { g.Nodes = nil },
-		`nodes[1].name is "job"`:              func(g *Graph) { g.Nodes[1].Name = "job" },
-		`nodes[0].width ("job") is 0`:         func(g *Graph) { g.Nodes[0].Width = 0 },
-		`edges[1] ("runs") joins 0 to 2`:      func(g *Graph) { g.Edges[1].To = 2 },
-		`edges[0].width ("next") is -1`:       func(g *Graph) { g.Edges[0].Width = -1 },
-		"hidden is 0":                         func(g *Graph) { g.Hidden = 0 },
-		"layers is -1":                        func(g *Graph) { g.Layers = -1 },
-		`norm is "batch"`:                     func(g *Graph) { g.Norm = "batch" },
-		"dropout is 1":                        func(g *Graph) { g.Dropout = 1 },
-		"heads is empty":                      func(g *Graph) { g.Heads = nil },
-		`heads[2].per ("value") is 5`:         func(g *Graph) { g.Heads[2].Per = 5 },
-		`heads[1].given ("where") has -1`:     func(g *Graph) { g.Heads[1].Given[0] = -1 },
-		`heads[1].extra ("where") is -2`:      func(g *Graph) { g.Heads[1].Extra = -2 },
-		"heads[0].out is 0":                   func(g *Graph) { g.Heads[0].Out = 0 },
-		`heads[1].name is "which"`:            func(g *Graph) { g.Heads[1].Name = "which" },
-		`final_bound ("where") is -1`:         func(g *Graph) { g.Heads[1].FinalBound = -1 },
-		"parameters, want at most 1073741824": func(g *Graph) { g.Hidden = 1 << 20 },
+	for want, spoil := range map[string]func(*nets.Graph){
+		"nodes is empty":                      func(g *nets.Graph) { g.Nodes = nil },
+		`nodes[1].name is "job"`:              func(g *nets.Graph) { g.Nodes[1].Name = "job" },
+		`nodes[0].width ("job") is 0`:         func(g *nets.Graph) { g.Nodes[0].Width = 0 },
+		`edges[1] ("runs") joins 0 to 2`:      func(g *nets.Graph) { g.Edges[1].To = 2 },
+		`edges[0].width ("next") is -1`:       func(g *nets.Graph) { g.Edges[0].Width = -1 },
+		"hidden is 0":                         func(g *nets.Graph) { g.Hidden = 0 },
+		"layers is -1":                        func(g *nets.Graph) { g.Layers = -1 },
+		`norm is "batch"`:                     func(g *nets.Graph) { g.Norm = "batch" },
+		"dropout is 1":                        func(g *nets.Graph) { g.Dropout = 1 },
+		"heads is empty":                      func(g *nets.Graph) { g.Heads = nil },
+		`heads[2].per ("value") is 5`:         func(g *nets.Graph) { g.Heads[2].Per = 5 },
+		`heads[1].given ("where") has -1`:     func(g *nets.Graph) { g.Heads[1].Given[0] = -1 },
+		`heads[1].extra ("where") is -2`:      func(g *nets.Graph) { g.Heads[1].Extra = -2 },
+		"heads[0].out is 0":                   func(g *nets.Graph) { g.Heads[0].Out = 0 },
+		`heads[1].name is "which"`:            func(g *nets.Graph) { g.Heads[1].Name = "which" },
+		`final_bound ("where") is -1`:         func(g *nets.Graph) { g.Heads[1].FinalBound = -1 },
+		"parameters, want at most 1073741824": func(g *nets.Graph) { g.Hidden = 1 << 20 },
 	} {
 		g := cluster()
 		spoil(&g)
@@ -73,7 +75,7 @@ func TestGraphRefuses(t *testing.T) {
 
 // Two graphs side by side: rows are shifted, edges sorted by where they end and listed by where they begin.
 func TestGraphBatch(t *testing.T) {
-	b := NewGraphBatch(cluster())
+	b := nets.NewGraphBatch(cluster())
 	for range 2 { // the memory of a batch serves the next
 		b.Reset()
 		b.AddGraph()
@@ -113,7 +115,7 @@ func add(t *testing.T, errs ...error) {
 }
 
 func TestGraphBatchRefuses(t *testing.T) {
-	b := NewGraphBatch(cluster())
+	b := nets.NewGraphBatch(cluster())
 	early := b.AddNodes(0, []float32{1, 2, 3})
 	b.AddGraph()
 	add(t, b.AddNodes(0, make([]float32, 6)))
@@ -139,7 +141,7 @@ func TestGraphBatchRefuses(t *testing.T) {
 
 func TestDropoutMask(t *testing.T) {
 	m := make([]float32, 100000)
-	DropoutMask(m, rng.New(1, "dropout"), 0, 1, 0.25)
+	nets.DropoutMask(m, rng.New(1, "dropout"), 0, 1, 0.25)
 	zero := 0
 	for _, x := range m {
 		if x == 0 {

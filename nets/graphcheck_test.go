@@ -1,8 +1,10 @@
-package nets
+package nets_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
 
 	"github.com/stoker-rl/stoker/internal/must"
 )
@@ -11,8 +13,8 @@ import (
 func TestGraphChecks(t *testing.T) {
 	g, other := cluster(), cluster()
 	other.Nodes[0].Width = 9
-	sealed := func(g Graph) *GraphBatch {
-		b := NewGraphBatch(g)
+	sealed := func(g nets.Graph) *nets.GraphBatch {
+		b := nets.NewGraphBatch(g)
 		for range 2 {
 			b.AddGraph()
 			must.Do(t, b.AddNodes(0, make([]float32, g.Nodes[0].Width)))
@@ -29,7 +31,7 @@ func TestGraphChecks(t *testing.T) {
 	}
 	for want, err := range map[string]error{
 		"no batch":   g.CheckBatch(nil),
-		"not sealed": g.CheckBatch(NewGraphBatch(g)),
+		"not sealed": g.CheckBatch(nets.NewGraphBatch(g)),
 		"want those of the network: [{job 3} {node 2}]": g.CheckBatch(sealed(other)),
 		"head -1, want one of 3":                        g.CheckHead(b, -1, nil, nil),
 		`head "where" with 0 lists of given nodes and 4 extra numbers, want 1 and 2 for each of 2 graphs`: g.CheckHead(b, 1, nil, extra),

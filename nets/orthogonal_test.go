@@ -1,8 +1,10 @@
-package nets
+package nets_test
 
 import (
 	"math"
 	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
 
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -11,9 +13,9 @@ import (
 // the numbers vary as normal ones do.
 func TestOrthogonalWeights(t *testing.T) {
 	for _, hidden := range [][]int{{3, 40}, {40, 3}, {16, 16}, {1}} {
-		m := MLP{Agents: 2, In: []Port{{"x", 7}}, Hidden: hidden, Out: 5, Activation: Tanh, OrthogonalGain: 0.01}
-		params := InitialParams(m, rng.New(1, "test"))
-		slots, size := Layout(m)
+		m := nets.MLP{Agents: 2, In: []nets.Port{{"x", 7}}, Hidden: hidden, Out: 5, Activation: nets.Tanh, OrthogonalGain: 0.01}
+		params := nets.InitialParams(m, rng.New(1, "test"))
+		slots, size := nets.Layout(m)
 		for g := range m.Groups() {
 			for i, s := range slots {
 				p := params[g*size+s.Offset:][:s.Size()]
@@ -62,7 +64,7 @@ func checkOrthonormal(t *testing.T, p []float32, rows, columns int, gain float64
 }
 
 func TestOrthogonalGainIsChecked(t *testing.T) {
-	m := MLP{Agents: 1, In: []Port{{"x", 1}}, Out: 1, Activation: Tanh, OrthogonalGain: math.NaN()}
+	m := nets.MLP{Agents: 1, In: []nets.Port{{"x", 1}}, Out: 1, Activation: nets.Tanh, OrthogonalGain: math.NaN()}
 	if err := m.Validate(); err == nil {
 		t.Error("NaN is accepted")
 	}

@@ -1,4 +1,4 @@
-package safetensors
+package safetensors_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/checkpoints/safetensors"
+
 	maruel "github.com/maruel/safetensors"
 	"pgregory.net/rapid"
 
@@ -20,10 +22,10 @@ import (
 
 func TestMain(m *testing.M) { rapidtest.Main(m) }
 
-func encode(t testing.TB, meta map[string]string, tensors ...Tensor) []byte {
+func encode(t testing.TB, meta map[string]string, tensors ...safetensors.Tensor) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	must.Do(t, Write(&buf, meta, tensors...))
+	must.Do(t, safetensors.Write(&buf, meta, tensors...))
 	return buf.Bytes()
 }
 
@@ -33,9 +35,9 @@ func TestRoundTrip(t *testing.T) {
 	i64 := []int64{math.MinInt64, -1, 0, math.MaxInt64}
 	u8 := []uint8{0, 1, 255}
 	b := encode(t, map[string]string{"arch": `{"kind":"mlp"}`, "é": "<&>"},
-		Of("w", f32, 2, 3), Of("z.bytes", u8, 3), Of("a.count", i64, 2, 2), Of("scalar", f64[:1]), Of("norm", f64, 3),
-		Of[float32]("empty", nil, 0, 4))
-	f := must.Get(Parse(b))(t)
+		safetensors.Of("w", f32, 2, 3), safetensors.Of("z.bytes", u8, 3), safetensors.Of("a.count", i64, 2, 2), safetensors.Of("scalar", f64[:1]), safetensors.Of("norm", f64, 3),
+		safetensors.Of[float32]("empty", nil, 0, 4))
+	f := must.Get(safetensors.Parse(b))(t)
 	if f.Metadata["arch"] != `{"kind":"mlp"}` || f.Metadata["é"] != "<&>" || len(f.Metadata) != 2 {
 		t.Errorf("metadata %q", f.Metadata)
 	}
@@ -50,10 +52,10 @@ func TestRoundTrip(t *testing.T) {
 	same(t, f, "empty", []float32{}, 0, 4)
 }
 
-func same[T Number](t *testing.T, f *File, name string, want []T, shape ...int) {
+func same[T safetensors.Number](t *testing.T, f *safetensors.File, name string, want []T, shape ...int) {
 	t.Helper()
 	tensor := must.Get(f.Tensor(name))(t)
-	got := must.Get(Values[T](tensor))(t)
+	got := must.Get(safetensors.Values[T](tensor))(t)
 	// Compare printed values: a NaN is not equal to itself.
 	if fmt.Sprint(got) != fmt.Sprint(want) || !slices.Equal(tensor.Shape, shape) {
 		t.Errorf("%s: values %v, shape %v, want %v %v", name, got, tensor.Shape, want, shape)
@@ -68,24 +70,24 @@ func TestGolden(t *testing.T) {
 		t.Fatal(len(header))
 	}
 	want := "8800000000000000" + hex.EncodeToString([]byte(header)) + "0300000000000000" + "0000803f" + "000000c0"
-	got := hex.EncodeToString(encode(t, map[string]string{"k": "v"}, Of("a", []float32{1, -2}, 2), Of("n", []int64{3})))
+	got := hex.EncodeToString(encode(t, map[string]string{"k": "v"}, safetensors.Of("a", []float32{1, -2}, 2), safetensors.Of("n", []int64{3})))
 	if got != want {
 		t.Errorf("bytes\n%s, want\n%s", got, want)
 	}
 }
 
 func TestValuesAreViewsAndCopiesWhereTheyMustBe(t *testing.T) {
-	b := encode(t, nil, Of("w", []float32{1, 2, 3}, 3))
+	b := encode(t, nil, safetensors.Of("w", []float32{1, 2, 3}, 3))
 	shifted := append(make([]byte, 1, len(b)+1), b...)[1:] // the same file at an odd address
 	for _, file := range [][]byte{b, shifted} {
-		f := must.Get(Parse(file))(t)
+		f := must.Get(safetensors.Parse(file))(t)
 		same(t, f, "w", []float32{1, 2, 3}, 3)
 		w, _ := f.Tensor("w")
-		if _, err := Values[float64](w); err == nil || !strings.Contains(err.Error(), "holds F32, want F64") {
+		if _, err := safetensors.Values[float64](w); err == nil || !strings.Contains(err.Error(), "holds F32, want F64") {
 			t.Errorf("wrong type: %v", err)
 		}
 	}
-	f, _ := Parse(b)
+	f, _ := safetensors.Parse(b)
 	if _, err := f.Tensor("v"); err == nil || !strings.Contains(err.Error(), `no tensor "v"; the names are ["w"]`) {
 		t.Errorf("missing tensor: %v", err)
 	}
@@ -100,7 +102,7 @@ func file(header string, data int) []byte {
 
 func TestRefusals(t *testing.T) {
 	one := func(fields string) []byte { return file(`{"w":{`+fields+`}}`, 8) }
-	sound := encode(t, nil, Of("w", []float32{1, 2}, 2))
+	sound := encode(t, nil, safetensors.Of("w", []float32{1, 2}, 2))
 	for _, c := range []struct {
 		name string
 		file []byte
@@ -150,36 +152,36 @@ func TestRefusals(t *testing.T) {
 		{"one byte less", sound[:len(sound)-1], "cut short"},
 		{"one byte more", append(slices.Clone(sound), 0), "1 bytes after the last tensor"},
 	} {
-		_, err := Parse(c.file)
+		_, err := safetensors.Parse(c.file)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "safetensors: ") {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}
 	for n := range len(sound) {
-		if _, err := Parse(sound[:n]); err == nil {
+		if _, err := safetensors.Parse(sound[:n]); err == nil {
 			t.Errorf("the first %d of %d bytes are accepted", n, len(sound))
 		}
 	}
 }
 
 func TestWriteRefuses(t *testing.T) {
-	ok := Of("w", []float32{1, 2}, 2)
+	ok := safetensors.Of("w", []float32{1, 2}, 2)
 	for _, c := range []struct {
 		name    string
 		meta    map[string]string
-		tensors []Tensor
+		tensors []safetensors.Tensor
 		want    string
 	}{
-		{"shape", nil, []Tensor{Of("w", []float32{1, 2}, 3)}, "takes 12 bytes, its data has 8"},
-		{"negative", nil, []Tensor{Of("w", []float32{1, 2}, -1, -2)}, "negative dimension"},
-		{"negative and empty", nil, []Tensor{Of[float32]("w", nil, 0, -2)}, "negative dimension"},
-		{"twice", nil, []Tensor{ok, ok}, `two tensors are called "w"`},
-		{"reserved", nil, []Tensor{Of("__metadata__", []float32{1, 2}, 2)}, "cannot be a tensor's name"},
-		{"name", nil, []Tensor{Of("\xff", []float32{1, 2}, 2)}, "cannot be a tensor's name"},
-		{"metadata", map[string]string{"a": "\xff"}, []Tensor{ok}, "not UTF-8"},
-		{"type", nil, []Tensor{{Name: "w", DType: "F16", Data: []byte{0, 0}, Shape: []int{1}}}, `"F16" is unknown`},
+		{"shape", nil, []safetensors.Tensor{safetensors.Of("w", []float32{1, 2}, 3)}, "takes 12 bytes, its data has 8"},
+		{"negative", nil, []safetensors.Tensor{safetensors.Of("w", []float32{1, 2}, -1, -2)}, "negative dimension"},
+		{"negative and empty", nil, []safetensors.Tensor{safetensors.Of[float32]("w", nil, 0, -2)}, "negative dimension"},
+		{"twice", nil, []safetensors.Tensor{ok, ok}, `two tensors are called "w"`},
+		{"reserved", nil, []safetensors.Tensor{safetensors.Of("__metadata__", []float32{1, 2}, 2)}, "cannot be a tensor's name"},
+		{"name", nil, []safetensors.Tensor{safetensors.Of("\xff", []float32{1, 2}, 2)}, "cannot be a tensor's name"},
+		{"metadata", map[string]string{"a": "\xff"}, []safetensors.Tensor{ok}, "not UTF-8"},
+		{"type", nil, []safetensors.Tensor{{Name: "w", DType: "F16", Data: []byte{0, 0}, Shape: []int{1}}}, `"F16" is unknown`},
 	} {
-		if err := Write(io.Discard, c.meta, c.tensors...); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := safetensors.Write(io.Discard, c.meta, c.tensors...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -188,24 +190,24 @@ func TestWriteRefuses(t *testing.T) {
 // TestAgainstAnotherLibrary reads each library's files with the other (which refuses files without tensors).
 func TestAgainstAnotherLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var tensors []Tensor
+		var tensors []safetensors.Tensor
 		for i := range rapid.IntRange(1, 5).Draw(t, "tensors") {
 			rows, cols := rapid.IntRange(0, 4).Draw(t, "rows"), rapid.IntRange(1, 4).Draw(t, "cols")
 			name := fmt.Sprintf("%s%d", rapid.StringMatching(`[a-z.é"\\<]{0,4}`).Draw(t, "name"), i)
 			n := rows * cols
 			switch rapid.IntRange(0, 3).Draw(t, "type") {
 			case 0:
-				tensors = append(tensors, Of(name, rapid.SliceOfN(rapid.Float32(), n, n).Draw(t, "v"), rows, cols))
+				tensors = append(tensors, safetensors.Of(name, rapid.SliceOfN(rapid.Float32(), n, n).Draw(t, "v"), rows, cols))
 			case 1:
-				tensors = append(tensors, Of(name, rapid.SliceOfN(rapid.Float64(), n, n).Draw(t, "v"), rows, cols))
+				tensors = append(tensors, safetensors.Of(name, rapid.SliceOfN(rapid.Float64(), n, n).Draw(t, "v"), rows, cols))
 			case 2:
-				tensors = append(tensors, Of(name, rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, "v"), rows, cols))
+				tensors = append(tensors, safetensors.Of(name, rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, "v"), rows, cols))
 			case 3:
-				tensors = append(tensors, Of(name, rapid.SliceOfN(rapid.Uint8(), n, n).Draw(t, "v"), rows, cols))
+				tensors = append(tensors, safetensors.Of(name, rapid.SliceOfN(rapid.Uint8(), n, n).Draw(t, "v"), rows, cols))
 			}
 		}
 		var ours bytes.Buffer
-		must.Do(t, Write(&ours, map[string]string{"k": "v"}, tensors...))
+		must.Do(t, safetensors.Write(&ours, map[string]string{"k": "v"}, tensors...))
 		theirs, err := maruel.Parse(ours.Bytes())
 		if err != nil {
 			t.Fatalf("the other library refuses: %v", err)
@@ -213,7 +215,7 @@ func TestAgainstAnotherLibrary(t *testing.T) {
 		if len(theirs.Tensors) != len(tensors) || theirs.Metadata["k"] != "v" {
 			t.Fatalf("the other library reads %d tensors, want %d", len(theirs.Tensors), len(tensors))
 		}
-		byName := map[string]Tensor{}
+		byName := map[string]safetensors.Tensor{}
 		for _, w := range tensors {
 			byName[w.Name] = w
 		}
@@ -225,7 +227,7 @@ func TestAgainstAnotherLibrary(t *testing.T) {
 		}
 		var back bytes.Buffer
 		must.Do(t, theirs.Serialize(&back))
-		f, err := Parse(back.Bytes())
+		f, err := safetensors.Parse(back.Bytes())
 		if err != nil {
 			t.Fatalf("the other library's file: %v", err)
 		}
@@ -239,12 +241,12 @@ func TestAgainstAnotherLibrary(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(encode(f, map[string]string{"k": "v"}, Of("a", []float32{1, -2}, 2), Of("n", []int64{3}),
-		Of("u", []uint8{1, 2, 3}, 3, 1)))
+	f.Add(encode(f, map[string]string{"k": "v"}, safetensors.Of("a", []float32{1, -2}, 2), safetensors.Of("n", []int64{3}),
+		safetensors.Of("u", []uint8{1, 2, 3}, 3, 1)))
 	f.Add(file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8))
 	f.Add(file(`{"__metadata__":{"a":"1"},"e":{"dtype":"F64","shape":[0,3],"data_offsets":[0,0]}}   `, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		file, err := Parse(b)
+		file, err := safetensors.Parse(b)
 		if err != nil {
 			return
 		}
@@ -257,7 +259,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("tensor %d is %q", i, tensor.Name)
 			}
 		}
-		again := must.Get(Parse(encode(t, file.Metadata, tensors...)))(t)
+		again := must.Get(safetensors.Parse(encode(t, file.Metadata, tensors...)))(t)
 		for _, w := range tensors {
 			g, err := again.Tensor(w.Name)
 			if err != nil || g.DType != w.DType || !bytes.Equal(g.Data, w.Data) || !slices.Equal(g.Shape, w.Shape) {
@@ -275,16 +277,16 @@ func BenchmarkWrite(b *testing.B) {
 	b.SetBytes(int64(4 * len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		must.Do(b, Write(io.Discard, nil, Of("w", data, len(data))))
+		must.Do(b, safetensors.Write(io.Discard, nil, safetensors.Of("w", data, len(data))))
 	}
 }
 
 func BenchmarkParse(b *testing.B) {
-	file := encode(b, nil, Of("w", make([]float32, 1<<20), 1<<20))
+	file := encode(b, nil, safetensors.Of("w", make([]float32, 1<<20), 1<<20))
 	b.ReportAllocs()
 	for b.Loop() {
-		f := must.Get(Parse(file))(b)
+		f := must.Get(safetensors.Parse(file))(b)
 		w, _ := f.Tensor("w")
-		must.Get(Values[float32](w))(b)
+		must.Get(safetensors.Values[float32](w))(b)
 	}
 }

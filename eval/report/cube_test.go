@@ -1,16 +1,18 @@
-package report
+package report_test
 
 import (
 	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/eval/report"
+
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // A place of a cube has a value for each seed; a part shares them, and a seed sees all places in order.
 func TestCube(t *testing.T) {
-	c := NewCube[float64](2, Axis{"policy", 2}, Axis{"load", 3})
+	c := report.NewCube[float64](2, report.Axis{"policy", 2}, report.Axis{"load", 3})
 	for p := range 2 {
 		for l := range 3 {
 			for s := range 2 {
@@ -23,7 +25,7 @@ func TestCube(t *testing.T) {
 	for _, x := range []struct{ got, want []float64 }{
 		{c.At(1, 2), []float64{121, 121}}, {c.Seed(1), []float64{1, 11, 21, 101, 111, 121}}, {part.Seed(0), []float64{100, 110, 121}},
 		{c.Of(func(x *float64) float64 { return 2 * *x }, 1, 0), []float64{200, 202}},
-		{Ratio(c.At(1, 0), c.At(0, 1)), []float64{10, 101.0 / 11}}, {Change([]float64{3}, []float64{2}), []float64{50}},
+		{report.Ratio(c.At(1, 0), c.At(0, 1)), []float64{10, 101.0 / 11}}, {report.Change([]float64{3}, []float64{2}), []float64{50}},
 	} {
 		if !slices.Equal(x.got, x.want) {
 			t.Errorf("%v, want %v", x.got, x.want)
@@ -46,11 +48,11 @@ func TestCube(t *testing.T) {
 
 // A figure has a row of data for each point that it draws, with an estimate in three columns.
 func TestFigure(t *testing.T) {
-	f := NewFigure("f", "What it shows.", chart.Figure{Columns: 1}, "policy", "load [%]", "cost", "low", "high")
+	f := report.NewFigure("f", "What it shows.", chart.Figure{Columns: 1}, "policy", "load [%]", "cost", "low", "high")
 	f.Key(chart.Entry{Line: true}, "a", "b")
 	p := f.Panel("", "load (%)", "cost")
-	f.Band(p, chart.Styles(0), []float64{10, 20}, func(k int) Estimate { return Estimate{float64(k), float64(k) - 1, float64(k) + 1} },
-		func(k int, e Estimate) []any { return []any{"a", 10 * (k + 1), e} })
+	f.Band(p, chart.Styles(0), []float64{10, 20}, func(k int) report.Estimate { return report.Estimate{float64(k), float64(k) - 1, float64(k) + 1} },
+		func(k int, e report.Estimate) []any { return []any{"a", 10 * (k + 1), e} })
 	data := f.Data()
 	if err := data.Check(); err != nil {
 		t.Error(err)

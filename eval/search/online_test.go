@@ -1,4 +1,4 @@
-package search
+package search_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/eval/search"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
@@ -48,9 +50,9 @@ func read(t *testing.T, rows int) *library.Library {
 }
 
 // serve serves a run and returns the results with and without safe exploration.
-func serve(t *testing.T, o Online) (with, without *Result, s *Server) {
+func serve(t *testing.T, o search.Online) (with, without *search.Result, s *search.Server) {
 	t.Helper()
-	s, err := NewServer(context.Background(), o)
+	s, err := search.NewServer(context.Background(), o)
 	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -70,7 +72,7 @@ func serve(t *testing.T, o Online) (with, without *Result, s *Server) {
 // on alone; its bands lie in the run's folder, application by application.
 func TestServe(t *testing.T) {
 	run := lab(t)
-	o := DefaultOnline(run)
+	o := search.DefaultOnline(run)
 	o.Protocol.Users, o.Protocol.Fresh, o.Protocol.Repetitions, o.Library = 10, 4, 2, read(t, 200)
 	o.Rule.Deviations = 0.1
 	with, without, s := serve(t, o)
@@ -99,7 +101,7 @@ func TestServe(t *testing.T) {
 		baseline.Repetitions[0].Seed != with.Repetitions[0].Seed {
 		t.Errorf("the baseline's result is %+v (%v)", baseline, err)
 	}
-	if lines := Comparison(with, without, baseline); strings.Count(lines, "\n") != 5 {
+	if lines := search.Comparison(with, without, baseline); strings.Count(lines, "\n") != 5 {
 		t.Errorf("compared:\n%s", lines)
 	}
 	if _, err := s.Baseline(context.Background(), "nobody"); err == nil || !strings.Contains(err.Error(), `no policy "nobody"`) {
@@ -121,7 +123,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("the bands are %s (%v)", text, err)
 	}
 	dir := t.TempDir()
-	files, err := Save(dir, s.Title(), s.QoS(), with, without)
+	files, err := search.Save(dir, s.Title(), s.QoS(), with, without)
 	if err != nil || len(files) != 7 {
 		t.Errorf("saved %v (%v)", files, err)
 	}
@@ -130,12 +132,12 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if text := Text(with); !strings.Contains(text, "decided by") || strings.Count(text, "\n") < 18 {
+	if text := search.Text(with); !strings.Contains(text, "decided by") || strings.Count(text, "\n") < 18 {
 		t.Errorf("as text:\n%s", text)
 	}
 }
 
-func withBands(o Online, path string) Online {
+func withBands(o search.Online, path string) search.Online {
 	o.Bands = path
 	return o
 }
@@ -146,26 +148,26 @@ func TestServeRefuses(t *testing.T) {
 	bands := filepath.Join(t.TempDir(), "bands.json")
 	must.Do(t, os.WriteFile(bands, []byte(`{"bands": [{"application": "tcktapp", "workload": 10, "lb": 1, "ub": 2}]}`),
 		0o600))
-	for want, change := range map[string]func(*Online){
-		"is missing": func(o *Online) { o.Checkpoint = filepath.Join(t.TempDir(), "none") },
-		"want parallel": func(o *Online) {
+	for want, change := range map[string]func(*search.Online){
+		"is missing": func(o *search.Online) { o.Checkpoint = filepath.Join(t.TempDir(), "none") },
+		"want parallel": func(o *search.Online) {
 			o.Library.Rows[3].Workflow = "sequential"
 		},
-		"the bands are of tcktapp, want those of parallel": func(o *Online) { o.Bands = bands },
-		"cannot serve this environment": func(o *Online) {
+		"the bands are of tcktapp, want those of parallel": func(o *search.Online) { o.Bands = bands },
+		"cannot serve this environment": func(o *search.Online) {
 			o.Checkpoint, o.Sets = own, []string{"env.workflow=sequential"}
 		},
-		"env.nothing":                func(o *Online) { o.Sets = []string{"env.nothing=1"} },
-		"keeps the thresholds":       func(o *Online) { o.Sets = []string{"env.qos.latency=0.01"} },
-		"only policies of stoker/Si": func(o *Online) { o.Checkpoint = "zoo:hops-pricer" },
+		"env.nothing":                func(o *search.Online) { o.Sets = []string{"env.nothing=1"} },
+		"keeps the thresholds":       func(o *search.Online) { o.Sets = []string{"env.qos.latency=0.01"} },
+		"only policies of stoker/Si": func(o *search.Online) { o.Checkpoint = "zoo:hops-pricer" },
 	} {
-		o := DefaultOnline(shared)
+		o := search.DefaultOnline(shared)
 		o.Library, o.Protocol.Users = read(t, 60), 10
 		change(&o)
 		if want == "is missing" {
 			want = "none"
 		}
-		if _, err := NewServer(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := search.NewServer(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package search
+package search_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/eval/search"
 
 	baselines "github.com/stoker-rl/stoker/agents/baselines/sizing"
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -36,20 +38,20 @@ func randomSearch(t *testing.T, env envs.Env) rollout.Actor {
 	return rollout.Actor{Tuner: r}
 }
 
-func run(t *testing.T, env envs.Env, a rollout.Actor, p Protocol) *Result {
+func run(t *testing.T, env envs.Env, a rollout.Actor, p search.Protocol) *search.Result {
 	t.Helper()
-	r := must.Get(Run(context.Background(), env, a, p))(t)
+	r := must.Get(search.Run(context.Background(), env, a, p))(t)
 	return r
 }
 
-func encoded(t *testing.T, r *Result) string {
+func encoded(t *testing.T, r *search.Result) string {
 	t.Helper()
 	b := must.Get(json.Marshal(r))(t)
 	return string(b)
 }
 
-func protocol() Protocol {
-	p := Default()
+func protocol() search.Protocol {
+	p := search.Default()
 	p.Warm, p.Users = 0, 10
 	return p
 }
@@ -170,11 +172,11 @@ func TestWarmUp(t *testing.T) {
 	if x.Found != 0 || x.Seen != nil || x.Again != nil || x.Search.Violated != 1 {
 		t.Errorf("result is %+v", x)
 	}
-	table := Methods(one, x)
+	table := search.Methods(one, x)
 	if err := table.Check(); err != nil || table.Rows[1][4] != "X" || table.Rows[0][4] == "X" {
 		t.Errorf("table is %v (%v)", table.Rows, err)
 	}
-	all := Windows(one, x)
+	all := search.Windows(one, x)
 	text, err := all.CSV()
 	if err != nil || bytes.Count(text, []byte("\n")) != 1+2*2+2*1+2*2 {
 		t.Errorf("the windows as CSV are %s (%v)", text, err)
@@ -197,23 +199,23 @@ func TestPolicy(t *testing.T) {
 
 func TestProtocolErrors(t *testing.T) {
 	env := closed(t, nil)
-	for want, change := range map[string]func(*Protocol){
-		"windows is 0":    func(p *Protocol) { p.Windows = 0 },
-		"repetitions is":  func(p *Protocol) { p.Repetitions = 0 },
-		"env.windows is ": func(p *Protocol) { p.Windows = 16 },
-		"warm is 40, but the library has no rows of 10 users": func(p *Protocol) { p.Warm = 40 },
-		"actions of 1 numbers": func(p *Protocol) {
+	for want, change := range map[string]func(*search.Protocol){
+		"windows is 0":    func(p *search.Protocol) { p.Windows = 0 },
+		"repetitions is":  func(p *search.Protocol) { p.Repetitions = 0 },
+		"env.windows is ": func(p *search.Protocol) { p.Windows = 16 },
+		"warm is 40, but the library has no rows of 10 users": func(p *search.Protocol) { p.Warm = 40 },
+		"actions of 1 numbers": func(p *search.Protocol) {
 			p.Warm, p.Library = 1, []library.Row{{Users: 10, Action: []float32{1}}}
 		},
 	} {
 		p := protocol()
 		change(&p)
-		if _, err := Run(context.Background(), env, randomSearch(t, env), p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := search.Run(context.Background(), env, randomSearch(t, env), p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	open := must.Get(sizing.New(sizing.Default(), sizing.DefaultWorkload()))(t)
-	if _, err := Run(context.Background(), open, randomSearch(t, open), protocol()); err == nil ||
+	if _, err := search.Run(context.Background(), open, randomSearch(t, open), protocol()); err == nil ||
 		!strings.Contains(err.Error(), "workload.kind: closed-loop") {
 		t.Errorf("users under arrivals: %v", err)
 	}
@@ -225,7 +227,7 @@ func TestProtocolErrors(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
 	stop(why)
-	if _, err := Run(ctx, env, randomSearch(t, env), protocol()); !errors.Is(err, why) {
+	if _, err := search.Run(ctx, env, randomSearch(t, env), protocol()); !errors.Is(err, why) {
 		t.Errorf("stopped: %v", err)
 	}
 }

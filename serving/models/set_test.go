@@ -1,4 +1,4 @@
-package models
+package models_test
 
 import (
 	"errors"
@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/serving/models"
+
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
 
-func open(data []byte) (Policy, error) {
+func open(data []byte) (models.Policy, error) {
 	p, err := policy.OpenBytes(data, policy.Options{})
 	if err != nil {
 		return nil, err
@@ -45,8 +47,8 @@ func TestFolder(t *testing.T) {
 	put(t, filepath.Join(dir, "a.stoker"), all[0])
 	put(t, filepath.Join(dir, "not a name.stoker"), all[0])
 	put(t, filepath.Join(dir, "notes.txt"), []byte("x"))
-	var events []Event
-	s, err := NewSet(nil, Options{Open: open, Folder: dir, MaxBytes: 1 << 20, Tell: func(e Event) { events = append(events, e) }})
+	var events []models.Event
+	s, err := models.NewSet(nil, models.Options{Open: open, Folder: dir, MaxBytes: 1 << 20, Tell: func(e models.Event) { events = append(events, e) }})
 	if err != nil || !slices.Equal(s.Names(), []string{"a"}) {
 		t.Fatalf("%v, %v", s, err)
 	}
@@ -97,25 +99,25 @@ func TestFolder(t *testing.T) {
 func TestDigest(t *testing.T) {
 	path, all := filepath.Join(t.TempDir(), "a.stoker"), some(t, 2)
 	put(t, path, all[0])
-	if _, err := NewSet([]Spec{{"a", path, bundle.Digest(all[1])}}, Options{Open: open, MaxBytes: 1 << 20}); err == nil ||
+	if _, err := models.NewSet([]models.Spec{{"a", path, bundle.Digest(all[1])}}, models.Options{Open: open, MaxBytes: 1 << 20}); err == nil ||
 		!strings.Contains(err.Error(), "its digest is sha256:"+bundle.Digest(all[0])+", want sha256:"+bundle.Digest(all[1])) {
 		t.Errorf("another digest: %v", err)
 	}
-	s := must.Get(NewSet([]Spec{{"a", path, bundle.Digest(all[0])}}, Options{Open: open, MaxBytes: 1 << 20}))(t)
+	s := must.Get(models.NewSet([]models.Spec{{"a", path, bundle.Digest(all[0])}}, models.Options{Open: open, MaxBytes: 1 << 20}))(t)
 	put(t, path, all[1])
 	if err := s.Reload(); err == nil || s.Index()[0].Version != bundle.Digest(all[0]) ||
 		!strings.HasSuffix(err.Error(), s.Index()[0].Reason) {
 		t.Errorf("%v, %+v", err, s.Index())
 	}
-	var unknown *Unknown
+	var unknown *models.Unknown
 	if _, err := s.Acquire("a", bundle.Digest(all[1])); !errors.As(err, &unknown) {
 		t.Errorf("a version that is not served: %v", err)
 	}
-	if _, err := NewSet([]Spec{{Name: "a", Path: path}}, Options{Open: open, MaxBytes: 100}); err == nil ||
+	if _, err := models.NewSet([]models.Spec{{Name: "a", Path: path}}, models.Options{Open: open, MaxBytes: 100}); err == nil ||
 		!strings.Contains(err.Error(), "bytes, want at most 100") {
 		t.Errorf("a file that is too large: %v", err)
 	}
-	if _, err := NewSet([]Spec{{Name: "a", Path: filepath.Dir(path)}}, Options{Open: open, MaxBytes: 100}); err == nil ||
+	if _, err := models.NewSet([]models.Spec{{Name: "a", Path: filepath.Dir(path)}}, models.Options{Open: open, MaxBytes: 100}); err == nil ||
 		!strings.Contains(err.Error(), "is no regular file") {
 		t.Errorf("a folder: %v", err)
 	}
@@ -123,7 +125,7 @@ func TestDigest(t *testing.T) {
 
 func TestParseSpec(t *testing.T) {
 	hex := strings.Repeat("0a", 32)
-	for text, want := range map[string]Spec{
+	for text, want := range map[string]models.Spec{
 		"x/faasconf.stoker":          {"faasconf", "x/faasconf.stoker", ""},
 		"sizing=x/faasconf.stoker":   {"sizing", "x/faasconf.stoker", ""},
 		"a=b=c.stoker@sha256:" + hex: {"a", "b=c.stoker", hex},
@@ -135,8 +137,8 @@ func TestParseSpec(t *testing.T) {
 		"a b=c.stoker": {},
 		strings.Repeat("n", 200) + "=faasconf.json": {},
 	} {
-		got, err := ParseSpec(text)
-		if want == (Spec{}) != (err != nil) || err == nil && got != want {
+		got, err := models.ParseSpec(text)
+		if want == (models.Spec{}) != (err != nil) || err == nil && got != want {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package proof
+package proof_test
 
 import (
 	"go/ast"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/tools/proof"
+
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
@@ -19,21 +21,21 @@ const root = "../.."
 // Rows are complete, and their names differ.
 func TestTableIsComplete(t *testing.T) {
 	shorts := map[string]int{}
-	for _, s := range Shorts() {
+	for _, s := range proof.Shorts() {
 		if _, double := shorts[s.Name]; double {
 			t.Errorf("two short runs are named %s", s.Name)
 		}
 		shorts[s.Name] = 0
 	}
 	names := map[string]bool{}
-	for _, p := range Table() {
+	for _, p := range proof.Table() {
 		if names[p.Name] || p.Name == "" || p.Claims == "" || len(p.Steps) == 0 || p.Minutes == 0 {
 			t.Errorf("the row %q is double or lacks something: %+v", p.Name, p)
 		}
 		names[p.Name] = true
-		if !slices.Contains(Kinds, p.Kind) || !slices.Contains(Subjects, p.Subject) {
-			t.Errorf("%s is of kind %q and subject %q, want kinds %q and subjects %q", p.Name, p.Kind, p.Subject, Kinds,
-				Subjects)
+		if !slices.Contains(proof.Kinds, p.Kind) || !slices.Contains(proof.Subjects, p.Subject) {
+			t.Errorf("%s is of kind %q and subject %q, want kinds %q and subjects %q", p.Name, p.Kind, p.Subject, proof.Kinds,
+				proof.Subjects)
 		}
 		digests := 0
 		for _, s := range p.Short {
@@ -41,13 +43,13 @@ func TestTableIsComplete(t *testing.T) {
 				t.Errorf("%s has the short run %q, which there is not", p.Name, s)
 			}
 			shorts[s]++
-			if i := slices.IndexFunc(Shorts(), func(x Short) bool { return x.Name == s }); i >= 0 &&
-				len(Shorts()[i].Files) > 0 {
+			if i := slices.IndexFunc(proof.Shorts(), func(x proof.Short) bool { return x.Name == s }); i >= 0 &&
+				len(proof.Shorts()[i].Files) > 0 {
 				digests++
 			}
 		}
-		if k := p.Kind; (k == Training || k == Evaluation || k == Simulation) && digests < len(p.Short) ||
-			len(p.Short) == 0 && k != Speed && !slices.Contains(p.Needs, Libtorch) {
+		if k := p.Kind; (k == proof.Training || k == proof.Evaluation || k == proof.Simulation) && digests < len(p.Short) ||
+			len(p.Short) == 0 && k != proof.Speed && !slices.Contains(p.Needs, proof.Libtorch) {
 			t.Errorf("%s, a proof of %s, has short runs %q, want some with digests", p.Name, k, p.Short)
 		}
 	}
@@ -64,11 +66,11 @@ func TestResultsAreKept(t *testing.T) {
 	kept := map[string]bool{}
 	for _, d := range dirs {
 		kept[d.Name()] = true
-		if _, err := Find(d.Name()); err != nil {
+		if _, err := proof.Find(d.Name()); err != nil {
 			t.Errorf("docs/results/%s: %v", d.Name(), err)
 		}
 	}
-	for _, p := range Table() {
+	for _, p := range proof.Table() {
 		if kept[p.Name] == (p.Nothing != "") {
 			t.Errorf("%s: a result is kept: %v, although its row says that nothing is kept because %q", p.Name,
 				kept[p.Name], p.Nothing)
@@ -77,7 +79,7 @@ func TestResultsAreKept(t *testing.T) {
 		if p.Nothing != "" {
 			continue
 		}
-		r, err := ReadResult(filepath.Join(root, "docs", "results", p.Name))
+		r, err := proof.ReadResult(filepath.Join(root, "docs", "results", p.Name))
 		if err != nil {
 			t.Error(err)
 		}
@@ -91,7 +93,7 @@ func TestResultsAreKept(t *testing.T) {
 // Everything that commands name exists: packages, tests, flags, configurations, programs.
 func TestCommandsExist(t *testing.T) {
 	tests := map[string]*testFiles{}
-	check := func(name string, s Step) {
+	check := func(name string, s proof.Step) {
 		switch {
 		case s.Args[0] == "go":
 			checkTests(t, name, s.Args, tests)
@@ -108,12 +110,12 @@ func TestCommandsExist(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range Table() {
+	for _, p := range proof.Table() {
 		for _, s := range p.Steps {
 			check(p.Name, s)
 		}
 	}
-	for _, s := range Shorts() {
+	for _, s := range proof.Shorts() {
 		for _, step := range s.Steps {
 			check("short run "+s.Name, step)
 		}
@@ -192,12 +194,12 @@ func readTests(t *testing.T, dir string) *testFiles {
 
 // An unknown name is refused with the names close to it.
 func TestFind(t *testing.T) {
-	if p, err := Find("sizing"); err != nil || p.Name != "sizing" {
+	if p, err := proof.Find("sizing"); err != nil || p.Name != "sizing" {
 		t.Errorf("Find(sizing) gives %q, %v", p.Name, err)
 	}
 	for name, want := range map[string]string{"verify-sizing": "close names: sizing", "gnnfig2": "gnnfig1",
 		"zzz": "the names: "} {
-		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := proof.Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Find(%s) gives %v, want %q", name, err, want)
 		}
 	}

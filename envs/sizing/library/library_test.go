@@ -1,4 +1,4 @@
-package library
+package library_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/envs/sizing/library"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -37,13 +39,13 @@ func open(t *testing.T, build func() (envs.Env, error)) *sizing.Env {
 	return s
 }
 
-func made(t *testing.T, p Plan) *Library {
+func made(t *testing.T, p library.Plan) *library.Library {
 	t.Helper()
-	l := must.Get(Make(context.Background(), p))(t)
+	l := must.Get(library.Make(context.Background(), p))(t)
 	return l
 }
 
-func text(t *testing.T, l *Library) string {
+func text(t *testing.T, l *library.Library) string {
 	t.Helper()
 	var b bytes.Buffer
 	must.Do(t, l.Write(&b))
@@ -52,7 +54,7 @@ func text(t *testing.T, l *Library) string {
 
 // A library is the same for any number of workers, and comes back from its file as it was, judged alike.
 func TestMakeWriteRead(t *testing.T) {
-	p := Plan{NewEnv: newEnv(nil), Rows: 22, Seed: 3, Low: 0.2, High: 0.9, Workers: 1}
+	p := library.Plan{NewEnv: newEnv(nil), Rows: 22, Seed: 3, Low: 0.2, High: 0.9, Workers: 1}
 	l := made(t, p)
 	p.Workers = 3
 	if a, b := text(t, l), text(t, made(t, p)); a != b {
@@ -64,7 +66,7 @@ func TestMakeWriteRead(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "l.csv")
 	must.Do(t, os.WriteFile(path, []byte(text(t, l)), 0o600))
-	back := must.Get(Read(path))(t)
+	back := must.Get(library.Read(path))(t)
 	if text(t, back) != text(t, l) || len(back.Digest) != 64 {
 		t.Errorf("what was read is not what was written; digest %q", back.Digest)
 	}
@@ -110,7 +112,7 @@ func TestMakeWriteRead(t *testing.T) {
 // Rows that a policy makes have its actions, with noise within the clip.
 func TestMakeWithPolicy(t *testing.T) {
 	hold := func(env envs.Env) (envs.Policy, error) { return &holder{}, nil }
-	l := made(t, Plan{NewEnv: newEnv(nil), Rows: 6, Seed: 1, Low: 0, High: 1, Policy: hold})
+	l := made(t, library.Plan{NewEnv: newEnv(nil), Rows: 6, Seed: 1, Low: 0, High: 1, Policy: hold})
 	for _, r := range l.Rows {
 		for _, a := range r.Action {
 			if a != 0.5 {
@@ -118,7 +120,7 @@ func TestMakeWithPolicy(t *testing.T) {
 			}
 		}
 	}
-	l = made(t, Plan{NewEnv: newEnv(nil), Rows: 6, Seed: 1, Low: 0, High: 0.55, Policy: hold, Noise: 0.1})
+	l = made(t, library.Plan{NewEnv: newEnv(nil), Rows: 6, Seed: 1, Low: 0, High: 0.55, Policy: hold, Noise: 0.1})
 	moved := false
 	for _, r := range l.Rows {
 		for _, a := range r.Action {
@@ -146,7 +148,7 @@ func (*holder) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 
 // Every bad file is refused with its line and column, and every library that does not fit with what is wrong.
 func TestErrors(t *testing.T) {
-	l := made(t, Plan{NewEnv: newEnv(nil), Rows: 4, Seed: 1, Low: 0, High: 1})
+	l := made(t, library.Plan{NewEnv: newEnv(nil), Rows: 4, Seed: 1, Low: 0, High: 1})
 	good := text(t, l)
 	header, rest, _ := strings.Cut(good, "\n")
 	line := strings.Split(strings.Split(rest, "\n")[0], ",")
@@ -169,11 +171,11 @@ func TestErrors(t *testing.T) {
 		"record on line 2: wrong number of fields":             header + "\n1,2\n",
 		"the published file has 90 columns":                    "cpu-func1,x\n1,2\n",
 	} {
-		if _, err := Parse("l.csv", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := library.Parse("l.csv", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	read, err := Parse("l.csv", []byte(good))
+	read, err := library.Parse("l.csv", []byte(good))
 	must.Do(t, err)
 	for want, env := range map[string]func() (envs.Env, error){
 		"l.csv:2, column workflow: the row is of workflow parallel, want sequential": newEnv(func(c *sizing.Config) {
@@ -188,7 +190,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	less, err := Parse("l.csv", []byte(dropColumns(good, ".rejected ")))
+	less, err := library.Parse("l.csv", []byte(dropColumns(good, ".rejected ")))
 	must.Do(t, err)
 	_, err = less.Fit(open(t, newEnv(nil)))
 	if want := `there is no feature "rejected" of the functions`; err == nil || !strings.Contains(err.Error(), want) {
@@ -198,11 +200,11 @@ func TestErrors(t *testing.T) {
 	if _, err := less.Fit(open(t, newEnv(func(c *sizing.Config) { c.Features = sizing.PaperFeatures }))); err != nil {
 		t.Error(err)
 	}
-	for want, p := range map[string]Plan{
+	for want, p := range map[string]library.Plan{
 		"rows is 0":      {NewEnv: newEnv(nil), High: 1},
 		"clip is 0.5,0.": {NewEnv: newEnv(nil), Rows: 1, Low: 0.5, High: 0.4},
 	} {
-		if _, err := Make(context.Background(), p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := library.Make(context.Background(), p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -228,7 +230,7 @@ func dropColumns(file, part string) string {
 // FaaSConf's published file is a library of Parallel under 10 users: prices agree with the environment's, and as many
 // rows are feasible as a count over the file says.
 func TestPublished(t *testing.T) {
-	l := must.Get(Read(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv")))(t)
+	l := must.Get(library.Read(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv")))(t)
 	env := open(t, newEnv(func(c *sizing.Config) { c.Features = sizing.PaperFeatures }))
 	rows := must.Get(l.Fit(env))(t)
 	price := must.Get(env.Spec().InfoIndex("price"))(t)
@@ -249,26 +251,26 @@ func TestPublished(t *testing.T) {
 }
 
 func TestBeforeAndPick(t *testing.T) {
-	rows := []Row{{Users: 10, Seed: 1}, {Users: 20, Seed: 2}, {Users: 10, Seed: 1, Window: 1}, {Users: 10, Seed: 3}}
-	if got := Before(rows, true); fmt.Sprint(got) != "[3 1 0 2]" {
+	rows := []library.Row{{Users: 10, Seed: 1}, {Users: 20, Seed: 2}, {Users: 10, Seed: 1, Window: 1}, {Users: 10, Seed: 3}}
+	if got := library.Before(rows, true); fmt.Sprint(got) != "[3 1 0 2]" {
 		t.Errorf("fresh: %v", got)
 	}
-	if got := Before(rows, false); fmt.Sprint(got) != "[-1 -1 0 -1]" {
+	if got := library.Before(rows, false); fmt.Sprint(got) != "[-1 -1 0 -1]" {
 		t.Errorf("continuous: %v", got)
 	}
-	if got := Users(rows, 20); len(got) != 1 || got[0].Seed != 2 || len(rows) != 4 || rows[1].Users != 20 {
+	if got := library.Users(rows, 20); len(got) != 1 || got[0].Seed != 2 || len(rows) != 4 || rows[1].Users != 20 {
 		t.Errorf("users 20: %v of %v", got, rows)
 	}
-	var many []Row
+	var many []library.Row
 	for i := range 100 {
-		many = append(many, Row{Window: i})
+		many = append(many, library.Row{Window: i})
 	}
-	a, b := Pick(many, 40, 1), Pick(many, 40, 2)
+	a, b := library.Pick(many, 40, 1), library.Pick(many, 40, 2)
 	seen := map[int]bool{}
 	for _, r := range a {
 		seen[r.Window] = true
 	}
-	if len(seen) != 40 || fmt.Sprint(a) == fmt.Sprint(b) || fmt.Sprint(a) != fmt.Sprint(Pick(many, 40, 1)) || many[0].Window != 0 {
+	if len(seen) != 40 || fmt.Sprint(a) == fmt.Sprint(b) || fmt.Sprint(a) != fmt.Sprint(library.Pick(many, 40, 1)) || many[0].Window != 0 {
 		t.Errorf("%d different rows of 40", len(seen))
 	}
 }

@@ -1,4 +1,4 @@
-package asl
+package asl_test
 
 import (
 	"fmt"
@@ -9,27 +9,29 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs/workflow/asl"
+
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
-func order(t testing.TB) *Machine {
+func order(t testing.TB) *asl.Machine {
 	t.Helper()
 	f := must.Get(os.Open(filepath.Join("testdata", "order.asl.json")))(t)
 	defer f.Close()
-	m := must.Get(Read(f))(t)
+	m := must.Get(asl.Read(f))(t)
 	return m
 }
 
 // A way back that is always taken: a state that mends something before the next try.
 func TestWayBack(t *testing.T) {
-	m := must.Get(Read(strings.NewReader(`{"StartAt": "try", "States": {
+	m := must.Get(asl.Read(strings.NewReader(`{"StartAt": "try", "States": {
 		"try": {"Type": "Task", "Resource": "r", "Next": "good?"},
 		"good?": {"Type": "Choice", "Choices": [{"Next": "mend"}], "Default": "done"},
 		"mend": {"Type": "Task", "Resource": "r", "Next": "try"},
 		"done": {"Type": "Task", "Resource": "r", "End": true}}}`)))(t)
-	f := must.Get(m.Workflow(Options{Facts: Facts{Choices: map[string]map[string]float64{"good?": {"mend": 0.2, "done": 0.8}}}}))(t)
+	f := must.Get(m.Workflow(asl.Options{Facts: asl.Facts{Choices: map[string]map[string]float64{"good?": {"mend": 0.2, "done": 0.8}}}}))(t)
 	w := must.Get(f.Graph.Compile())(t)
 	want := map[string]float64{"try": 1.25, "mend": 0.25, "done": 1}
 	for n, x := range w.Executions() {
@@ -45,7 +47,7 @@ func TestWayBack(t *testing.T) {
 // All kinds of states: a choice after a task, a Parallel whose branches are a loop and a Map with two items at once, a
 // Wait, two kinds of ends, two states of one Lambda function.
 func TestWorkflow(t *testing.T) {
-	f := must.Get(order(t).Workflow(Options{Percent: true, Facts: Facts{Maps: map[string]int{"Items": 3}}}))(t)
+	f := must.Get(order(t).Workflow(asl.Options{Percent: true, Facts: asl.Facts{Maps: map[string]int{"Items": 3}}}))(t)
 	var edges []string
 	for _, e := range f.Graph.Edges {
 		edges = append(edges, fmt.Sprintf("%s>%s %s %.4g", e.From, e.To, e.Kind, e.Probability))
@@ -86,7 +88,7 @@ func TestWorkflow(t *testing.T) {
 // Keep leaves every state: the executions of the nodes are the transitions.
 func TestKeep(t *testing.T) {
 	for _, items := range []int{0, 1, 5} {
-		f := must.Get(order(t).Workflow(Options{Percent: true, Keep: true, Facts: Facts{Maps: map[string]int{"Items": items}}}))(t)
+		f := must.Get(order(t).Workflow(asl.Options{Percent: true, Keep: true, Facts: asl.Facts{Maps: map[string]int{"Items": items}}}))(t)
 		w := must.Get(f.Graph.Compile())(t)
 		var sum float64
 		for _, x := range w.Executions() {
@@ -100,9 +102,9 @@ func TestKeep(t *testing.T) {
 
 // Facts in place of thresholds: what has the probability 0 is left out.
 func TestFacts(t *testing.T) {
-	facts := must.Get(ReadFacts(strings.NewReader("choices:\n  In stock?: {Handle: 0.75, Reserve: 0.25}\n  Paid?: {Receipt: 1}\nmaps: {Items: 1}\n" +
+	facts := must.Get(asl.ReadFacts(strings.NewReader("choices:\n  In stock?: {Handle: 0.75, Reserve: 0.25}\n  Paid?: {Receipt: 1}\nmaps: {Items: 1}\n" +
 		"waits: {Cool off: 60}\n")))(t)
-	f := must.Get(order(t).Workflow(Options{Facts: facts}))(t)
+	f := must.Get(order(t).Workflow(asl.Options{Facts: facts}))(t)
 	for _, e := range f.Graph.Edges {
 		if e.Kind == workflow.Loop || e.To == workflow.End {
 			t.Errorf("there is an edge %+v", e)
@@ -140,7 +142,7 @@ func TestWrong(t *testing.T) {
 		machine(`"A": {"Type": "Wait", "Seconds": -1, "End": true}`): "Seconds is -1",
 		machine(`"A": {"Type": "Parallel", "End": true, "Branches": [{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}]}`): `state "A" is there twice, first in line 2`,
 	} {
-		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := asl.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -149,11 +151,11 @@ func TestWrong(t *testing.T) {
 // What Workflow refuses, with what would be right.
 func TestWrongFacts(t *testing.T) {
 	maps := map[string]int{"Items": 1}
-	choices := func(state string, p map[string]float64) Facts {
-		return Facts{Maps: maps, Choices: map[string]map[string]float64{state: p}}
+	choices := func(state string, p map[string]float64) asl.Facts {
+		return asl.Facts{Maps: maps, Choices: map[string]map[string]float64{state: p}}
 	}
-	for want, o := range map[string]Options{
-		`line 12: state "In stock?": a choice without probabilities: say how likely Sorry, Reserve, Handle`: {Facts: Facts{Maps: maps}},
+	for want, o := range map[string]asl.Options{
+		`line 12: state "In stock?": a choice without probabilities: say how likely Sorry, Reserve, Handle`: {Facts: asl.Facts{Maps: maps}},
 		`state "Items": a Map state without a number of items`:                                              {Percent: true},
 		"its probabilities sum to 0.5, want 1":                                                              {Percent: true, Facts: choices("Paid?", map[string]float64{"Pay": 0.5})},
 		`there is a probability of "Ship", where it does not lead`:                                          {Percent: true, Facts: choices("Paid?", map[string]float64{"Pay": 0.5, "Ship": 0.5})},
@@ -161,9 +163,9 @@ func TestWrongFacts(t *testing.T) {
 		`choices has "Pay", which is a Task state, want a Choice`:                                           {Percent: true, Facts: choices("Pay", nil)},
 		`no way leads from here to an end`:                                                                  {Percent: true, Facts: choices("Paid?", map[string]float64{"Pay": 1})},
 		`"Pay" has the probability -1`:                                                                      {Percent: true, Facts: choices("Paid?", map[string]float64{"Pay": -1, "Receipt": 2})},
-		`facts: maps: Items has -1 items`:                                                                   {Percent: true, Facts: Facts{Maps: map[string]int{"Items": -1}}},
-		`facts: waits: Cool off takes -1 s`:                                                                 {Percent: true, Facts: Facts{Maps: maps, Waits: map[string]float64{"Cool off": -1}}},
-		`facts: waits has "Coffee", but the machine has no such state`:                                      {Percent: true, Facts: Facts{Maps: maps, Waits: map[string]float64{"Coffee": 1}}},
+		`facts: maps: Items has -1 items`:                                                                   {Percent: true, Facts: asl.Facts{Maps: map[string]int{"Items": -1}}},
+		`facts: waits: Cool off takes -1 s`:                                                                 {Percent: true, Facts: asl.Facts{Maps: maps, Waits: map[string]float64{"Cool off": -1}}},
+		`facts: waits has "Coffee", but the machine has no such state`:                                      {Percent: true, Facts: asl.Facts{Maps: maps, Waits: map[string]float64{"Coffee": 1}}},
 	} {
 		if _, err := order(t).Workflow(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
@@ -173,7 +175,7 @@ func TestWrongFacts(t *testing.T) {
 		"choice: {}":               "line 1: field choice not found",
 		"choices: {A: {B: often}}": "cannot",
 	} {
-		if _, err := ReadFacts(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := asl.ReadFacts(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -185,8 +187,8 @@ func TestPublished(t *testing.T) {
 	for name, functions := range map[string]int{"App8": 8, "App10": 10, "App12": 12} {
 		file := must.Get(os.Open(filepath.Join(dir, name+".json")))(t)
 		defer file.Close()
-		m := must.Get(Read(file))(t)
-		f := must.Get(m.Workflow(Options{Percent: true}))(t)
+		m := must.Get(asl.Read(file))(t)
+		f := must.Get(m.Workflow(asl.Options{Percent: true}))(t)
 		w := must.Get(f.Graph.Compile())(t)
 		if w.NumNodes() != functions || w.NumFunctions() != functions {
 			t.Errorf("%s: %d nodes, %d functions: %v", name, w.NumNodes(), w.NumFunctions(), w.Functions())
@@ -205,16 +207,16 @@ func FuzzRead(f *testing.F) {
 	f.Add(b, "maps: {Items: 2}")
 	f.Add([]byte(`{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"r","Next":"B"},"B":{"Type":"Choice","Choices":[{"Next":"A"}],"Default":"C"},"C":{"Type":"Fail"}}}`), "choices: {B: {A: 0.5, C: 0.5}}")
 	f.Fuzz(func(t *testing.T, data []byte, side string) {
-		m, err := Read(strings.NewReader(string(data)))
+		m, err := asl.Read(strings.NewReader(string(data)))
 		if err != nil {
 			return
 		}
-		facts, err := ReadFacts(strings.NewReader(side))
+		facts, err := asl.ReadFacts(strings.NewReader(side))
 		if err != nil {
 			return
 		}
 		for _, keep := range []bool{false, true} {
-			w, err := m.Workflow(Options{Facts: facts, Percent: true, Keep: keep})
+			w, err := m.Workflow(asl.Options{Facts: facts, Percent: true, Keep: keep})
 			if err != nil {
 				return
 			}

@@ -1,9 +1,11 @@
-package asl
+package asl_test
 
 import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/envs/workflow/asl"
 
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/internal/must"
@@ -37,8 +39,8 @@ func TestFailures(t *testing.T) {
 		{`{"ErrorEquals": ["E"], "MaxAttempts": 2, "IntervalSeconds": 5, "BackoffRate": 4, "MaxDelaySeconds": 10}`, 1 + p + p*p, p * p * p,
 			(5*p + 10*p*p) / (p + p*p)},
 	} {
-		m := must.Get(Read(strings.NewReader(pay(c.retry))))(t)
-		f := must.Get(m.Workflow(Options{Facts: Facts{Errors: map[string]float64{"Pay": p}}}))(t)
+		m := must.Get(asl.Read(strings.NewReader(pay(c.retry))))(t)
+		f := must.Get(m.Workflow(asl.Options{Facts: asl.Facts{Errors: map[string]float64{"Pay": p}}}))(t)
 		w := must.Get(f.Graph.Compile())(t)
 		want := map[string]float64{"Pay": c.tries, "Refund": c.last, "Log": 1, "Done": 1, "Pay (before a retry)": c.tries - 1}
 		for n, x := range w.Executions() {
@@ -71,8 +73,8 @@ func TestFailures(t *testing.T) {
 
 // Without facts nothing fails, and what is not read is said. Wrong facts and fields are refused.
 func TestFailuresRefused(t *testing.T) {
-	m := must.Get(Read(strings.NewReader(pay(`{"ErrorEquals": ["E"]}`))))(t)
-	f, err := m.Workflow(Options{})
+	m := must.Get(asl.Read(strings.NewReader(pay(`{"ErrorEquals": ["E"]}`))))(t)
+	f, err := m.Workflow(asl.Options{})
 	if err != nil || len(f.Graph.Nodes) != 4 || len(f.Ignored) != 2 {
 		t.Errorf("%v (%v): want 4 nodes and two ignored fields", f, err)
 	}
@@ -85,7 +87,7 @@ func TestFailuresRefused(t *testing.T) {
 		"type":    {map[string]float64{"Both": 0.1}, "want a Task"},
 		"name":    {map[string]float64{"No": 0.1}, "no such state"},
 	} {
-		if _, err := m.Workflow(Options{Facts: Facts{Errors: c.errors}}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := m.Workflow(asl.Options{Facts: asl.Facts{Errors: c.errors}}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}
@@ -95,7 +97,7 @@ func TestFailuresRefused(t *testing.T) {
 		`{"ErrorEquals": ["E"], "MaxAttempts": "2"}`:      "MaxAttempts is not a number from 0",
 		`{"ErrorEquals": ["E"], "IntervalSeconds": -0.1}`: "IntervalSeconds is not a number from 0",
 	} {
-		if _, err := Read(strings.NewReader(pay(retry))); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := asl.Read(strings.NewReader(pay(retry))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", retry, err, want)
 		}
 	}

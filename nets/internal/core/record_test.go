@@ -1,8 +1,10 @@
-package core
+package core_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
 func says(t *testing.T, err error, want string) {
@@ -13,7 +15,7 @@ func says(t *testing.T, err error, want string) {
 }
 
 func TestAClosedEngineRefusesEveryOperation(t *testing.T) {
-	s := Named("device")
+	s := core.Named("device")
 	if s.Stopped("Add") || s.Err() != nil {
 		t.Error("a new engine is stopped")
 	}
@@ -46,7 +48,7 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 		{[]string{"a", "b"}, []string{"a"}, "operation 2 is the end, before it was b"},
 		{nil, []string{"a"}, "operation 1 is a, before it was the end"},
 	} {
-		s := Named("device")
+		s := core.Named("device")
 		s.Compare(c.before, c.now)
 		says(t, s.Err(), c.want)
 		s.Compare(c.before, c.before)

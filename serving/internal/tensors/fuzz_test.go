@@ -1,8 +1,10 @@
-package tensors
+package tensors_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/serving/internal/tensors"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/must"
@@ -29,10 +31,10 @@ func FuzzInfer(f *testing.F) {
 	graph := `{"inputs":[{"name":"node.node","shape":[0,14],"datatype":"FP32","data":[]},{"name":"edge.sharing.index","shape":[2,1],` +
 		`"datatype":"INT64","data":[0,0]},{"name":"legal.node","shape":[2,4,1],"datatype":"BOOL","data":[true,true,false,false,true,false,false,false]}]}`
 	f.Add([]byte(graph), len(graph))
-	pools := map[string]*Pool{}
+	pools := map[string]*tensors.Pool{}
 	for name, p := range specs {
-		l := must.Get(New(p.Spec(), nil))(f)
-		pools[name] = NewPool(l)
+		l := must.Get(tensors.New(p.Spec(), nil))(f)
+		pools[name] = tensors.NewPool(l)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, header int) {
 		var r wire.Request

@@ -1,4 +1,4 @@
-package wire
+package wire_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/serving/internal/wire"
 
 	"github.com/stoker-rl/stoker/internal/must"
 )
@@ -19,7 +21,7 @@ func TestParse(t *testing.T) {
 	"inputs":[{"data":[[1,-2.5e1],[0,3]],"shape":[2,2],"datatype":"FP32","name":"observation"},
 	{"name":"active","datatype":"BOOL","shape":[2],"data":[true,false]},
 	{"name":"i","datatype":"INT64","shape":[1,2],"data":[9007199254740993,-1]}],"id":"é" } `
-	var r Request
+	var r wire.Request
 	for range 2 { // the second time it is used again
 		must.Do(t, r.Parse([]byte(body), len(body)))
 		if r.ID != "é" || r.Params["sequence_id"] != int64(7) || r.Params["x"] != 1.5 || r.Params["s"] != "aé\n" {
@@ -46,8 +48,8 @@ func TestParse(t *testing.T) {
 // What is appended is what encoding/json reads, for every number that FP32 has and every text.
 func TestAppend(t *testing.T) {
 	values := []float32{0, 1, -1.5, 0.1, 1e-30, 3.4e38, 16777217, float32(math.Inf(1)), float32(math.NaN())}
-	r := Response{Model: "a\"\\\x01é", Version: "v", ID: "\u2028", Params: []Param{{"decided_by", "policy"}, {"n", int64(3)}, {"b", true}},
-		Outputs: []Result{{Name: "action", Shape: []int64{3, 3}, Data: values}, {Name: "raw", Shape: []int64{9}, Data: values, Binary: true}}}
+	r := wire.Response{Model: "a\"\\\x01é", Version: "v", ID: "\u2028", Params: []wire.Param{{"decided_by", "policy"}, {"n", int64(3)}, {"b", true}},
+		Outputs: []wire.Result{{Name: "action", Shape: []int64{3, 3}, Data: values}, {Name: "raw", Shape: []int64{9}, Data: values, Binary: true}}}
 	b, header := r.Append([]byte("before"))
 	b = b[len("before"):]
 	var got struct {
@@ -92,16 +94,16 @@ var examples = []string{
 }
 
 // readAll reads every tensor of a request as its type, of at most a few thousand values.
-func readAll(t *testing.T, r *Request) {
+func readAll(t *testing.T, r *wire.Request) {
 	t.Helper()
 	for i := range r.Inputs {
 		in := &r.Inputs[i]
-		n, err := Elements(in.Shape, 1<<12)
+		n, err := wire.Elements(in.Shape, 1<<12)
 		if err != nil {
 			continue
 		}
 		switch in.Type {
-		case Float32:
+		case wire.Float32:
 			x := make([]float32, n)
 			if err := in.ReadFloats(x); err == nil {
 				for _, v := range x {
@@ -110,9 +112,9 @@ func readAll(t *testing.T, r *Request) {
 					}
 				}
 			}
-		case Bool:
+		case wire.Bool:
 			_ = in.ReadBools(make([]bool, n)) // any error will do
-		case Int64:
+		case wire.Int64:
 			_ = in.ReadInts(make([]int64, n))
 		}
 	}
@@ -124,7 +126,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(e))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var r Request
+		var r wire.Request
 		if err := r.Parse(body, len(body)); err != nil {
 			return
 		}
@@ -153,7 +155,7 @@ func FuzzJSON(f *testing.F) {
 				t.Errorf("input %d is %+v, want %+v", i, got, in)
 			}
 			var flat []float32
-			if n, err := Elements(got.Shape, 1<<12); err == nil && got.Type == Float32 &&
+			if n, err := wire.Elements(got.Shape, 1<<12); err == nil && got.Type == wire.Float32 &&
 				json.Unmarshal(in.Data, &flat) == nil &&
 				len(flat) == n && len(got.Shape) > 0 && !bytes.Contains(in.Data, []byte("null")) {
 				x := make([]float32, n)
@@ -175,7 +177,7 @@ func FuzzBinary(f *testing.F) {
 	f.Add([]byte(raw+"\x00\x00\x80\x3f\x00\x00\x00\x40\x00\x01"), len(raw))
 	f.Add([]byte(raw+"\x00\x00\xc0\x7f"), len(raw))
 	f.Fuzz(func(t *testing.T, body []byte, header int) {
-		var r Request
+		var r wire.Request
 		if err := r.Parse(body, header); err != nil {
 			return
 		}
@@ -194,7 +196,7 @@ func FuzzBinary(f *testing.F) {
 func BenchmarkParse(b *testing.B) {
 	body := []byte(`{"inputs":[{"name":"observation","shape":[1,1,64],"datatype":"FP32","data":[` +
 		strings.TrimSuffix(strings.Repeat("0.12345678,", 64), ",") + `]}]}`)
-	var r Request
+	var r wire.Request
 	x := make([]float32, 64)
 	b.ReportAllocs()
 	for b.Loop() {
