@@ -3,11 +3,14 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
@@ -48,6 +51,15 @@ func TestHelp(t *testing.T) {
 		code, out, _ := stoker(fields(strings.TrimPrefix(c.CommandPath()+" --help", "stoker "))...)
 		if code != exitDone || !strings.Contains(out, "Examples:") {
 			t.Errorf("%s --help: exit %d, %s", c.Name(), code, out)
+		}
+		sentences, _, _ := strings.Cut(out, "\nUsage:\n")
+		for line := range strings.Lines(sentences) {
+			if n := utf8.RuneCountInString(line) - 1; n > eval.TextWidth && line[0] != ' ' {
+				t.Errorf("%s --help has a line of %d characters: %s", c.Name(), n, line)
+			}
+		}
+		if word := strings.Fields(c.Long); len(word) > 0 && !slices.Equal(strings.Fields(sentences), word) {
+			t.Errorf("%s --help says %q, want the words %q", c.Name(), sentences, c.Long)
 		}
 	}
 	if code, out, _ := stoker(); code != exitDone || !strings.Contains(out, "Train:") {

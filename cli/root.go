@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,11 +123,35 @@ func newRoot(p *Program) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	root.SetHelpFunc(printHelp)
 	root.SetHelpCommandGroupID("look")
 	help := helpCommand().build(p)
 	help.GroupID = "look"
 	root.SetHelpCommand(help)
 	return root
+}
+
+// printHelp is cobra's, with sentences and flags wrapped at the terminal's width. Lines that begin with a space stay as they are.
+func printHelp(c *cobra.Command, _ []string) {
+	w, flags, usage := c.OutOrStdout(), c.LocalFlags(), c.UsageString()
+	if isTerminal(w) {
+		usage = strings.Replace(usage, strings.TrimSpace(flags.FlagUsages()), strings.TrimSpace(flags.FlagUsagesWrapped(textWidth(w))), 1)
+	}
+	var out []string
+	for line := range strings.SplitSeq(cmp.Or(c.Long, c.Short), "\n") {
+		last := len(out) - 1
+		if last >= 0 && line != "" && out[last] != "" && line[0] != ' ' && out[last][0] != ' ' {
+			out[last] += " " + line
+		} else {
+			out = append(out, line)
+		}
+	}
+	for i, line := range out {
+		if !strings.HasPrefix(line, " ") {
+			out[i] = wrap(line, 0, textWidth(w))
+		}
+	}
+	fmt.Fprintf(w, "%s\n\n%s", strings.Join(out, "\n"), usage)
 }
 
 // helpCommand is cobra's, which does not refuse what is no command.
