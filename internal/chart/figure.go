@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -65,7 +66,7 @@ func (f *Figure) PNG(w io.Writer, dpi int) error {
 func (f *Figure) image(dpi int) *vgimg.Canvas {
 	width, height := f.size()
 	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
-	f.draw(draw.New(img))
+	f.draw(draw.New(img), nil) // it is white already
 	return img
 }
 
@@ -73,7 +74,7 @@ func (f *Figure) image(dpi int) *vgimg.Canvas {
 // it.
 func (f *Figure) SVG(w io.Writer) error {
 	svg := vgsvg.New(f.size())
-	f.draw(draw.New(svg))
+	f.draw(draw.New(svg), color.White)
 	var b bytes.Buffer
 	if _, err := svg.WriteTo(&b); err != nil {
 		return err
@@ -123,9 +124,12 @@ func writing(size vg.Length) text.Style {
 	return text.Style{Color: color.Black, Font: sans(size), Handler: plot.DefaultTextHandler}
 }
 
-func (f *Figure) draw(c draw.Canvas) {
-	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
+// draw draws the figure on a background, or on what is there where that is nil.
+func (f *Figure) draw(c draw.Canvas, background color.Color) {
+	if background != nil {
+		c.SetColor(background)
+		c.Fill(c.Rectangle.Path())
+	}
 	width := c.Max.X - c.Min.X
 	y := c.Max.Y - border
 	if f.Title != "" {
@@ -142,12 +146,12 @@ func (f *Figure) draw(c draw.Canvas) {
 		y -= keyHeight
 		x := c.Min.X + border
 		for _, e := range row {
-			e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y},
-				Max: vg.Point{X: x + keySample, Y: y + keyHeight}}})
+			box := vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + keySample, Y: y + keyHeight}}
+			e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: box})
 			x += e.width()
 		}
 	}
-	f.drawPanels(draw.Crop(c, 0, 0, 0, -f.head(width)))
+	f.drawPanels(draw.Crop(c, 0, 0, 0, -f.head(width)), background)
 }
 
 // keyRows breaks the key into rows that fit.
@@ -183,28 +187,25 @@ func (e Entry) draw(c draw.Canvas) {
 	c.FillText(s, vg.Point{X: c.Max.X + 5, Y: mid.Y - labelSize*0.36}, e.Text)
 }
 
-func (f *Figure) drawPanels(c draw.Canvas) {
+func (f *Figure) drawPanels(c draw.Canvas, background color.Color) {
 	cols, rows := f.columns(), f.rows()
 	if len(f.Panels) == 0 {
 		return
 	}
-	grid := make([][]*plot.Plot, rows)
-	for i := range grid {
-		grid[i] = make([]*plot.Plot, cols)
-	}
+	cells := make([]*plot.Plot, rows*cols)
 	for i, p := range f.Panels {
 		q := *p.plot // so that a figure can be drawn twice
 		fit(&q.X, p.MarginX)
 		fit(&q.Y, p.MarginY)
-		grid[i/cols][i%cols] = &q
+		q.BackgroundColor = background
+		cells[i] = &q
 	}
+	grid := slices.Collect(slices.Chunk(cells, cols))
 	tiles := draw.Tiles{Rows: rows, Cols: cols, PadTop: border, PadBottom: border, PadLeft: border, PadRight: border,
 		PadX: panelGap, PadY: panelGap}
-	for i, row := range plot.Align(grid, tiles, c) {
-		for j, cell := range row {
-			if grid[i][j] != nil {
-				grid[i][j].Draw(cell)
-			}
+	for i, at := range slices.Concat(plot.Align(grid, tiles, c)...) {
+		if cells[i] != nil {
+			cells[i].Draw(at)
 		}
 	}
 }

@@ -33,7 +33,7 @@ var undated = sync.OnceFunc(func() {
 func (f *Figure) PDF(w io.Writer) error {
 	undated()
 	c := vgpdf.New(f.size())
-	f.draw(draw.New(outlined{Canvas: c, buffer: &sfnt.Buffer{}}))
+	f.draw(draw.New(outlined{Canvas: c, buffer: &sfnt.Buffer{}}), color.White)
 	_, err := c.WriteTo(w)
 	return err
 }
@@ -139,8 +139,7 @@ func (f *Figure) CompactPNG(w io.Writer, dpi int) error {
 }
 
 func compact(w io.Writer, img image.Image) error {
-	e := png.Encoder{CompressionLevel: png.BestCompression}
-	return e.Encode(w, paletted(img))
+	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, paletted(img))
 }
 
 // paletted is an image in its most frequent colours.
