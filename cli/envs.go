@@ -90,9 +90,15 @@ func envsCommand() *command {
 }
 
 func listEnvs(c *call, list []catalog.Env, whole bool) (any, error) {
-	text, err := schema.Of(c.Catalog)
-	if err != nil {
-		return nil, err
+	var keys map[string][]schema.Key
+	if whole || c.json {
+		text, err := schema.Of(c.Catalog)
+		if err != nil {
+			return nil, err
+		}
+		if keys, err = schema.Keys(text, "env"); err != nil {
+			return nil, err
+		}
 	}
 	var lines []envLine
 	for _, e := range list {
@@ -103,9 +109,7 @@ func listEnvs(c *call, list []catalog.Env, whole bool) (any, error) {
 				return nil, fmt.Errorf("%s: %w", e.ID, err)
 			}
 			l = lineOf(e, env.Spec())
-			if l.Keys, err = schema.Keys(text, "env", e.ID); err != nil {
-				return nil, err
-			}
+			l.Keys = keys[e.ID]
 		}
 		lines = append(lines, l)
 	}

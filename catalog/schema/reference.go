@@ -33,23 +33,20 @@ type Key struct {
 	Doc string `json:"doc,omitempty"`
 }
 
-// Keys lists the keys of what a section of a schema can name, such as the environment stoker/Sizing-v2 of the section
-// env: without the key that names it. It is empty where the schema knows no such thing.
-func Keys(text []byte, section, name string) ([]Key, error) {
+// Keys lists the keys of all that a section of a schema can name, such as the environments of the section env, by its
+// name: without the key that names it.
+func Keys(text []byte, section string) (map[string][]Key, error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	var out []Key
+	out := map[string][]Key{}
 	for _, one := range choices(&s, section) {
-		if one.Title != name {
-			continue
-		}
 		walk("", one, func(path, key string, s, section *jsonschema.Schema) {
 			if s.Const != nil {
 				return // the name itself
 			}
-			out = append(out, Key{
+			out[one.Title] = append(out[one.Title], Key{
 				Key: path, Type: strings.ReplaceAll(kindOf(s), "`", ""), Words: s.Enum, Minimum: s.Minimum, Maximum: s.Maximum,
 				ExclusiveMinimum: s.ExclusiveMinimum, ExclusiveMaximum: s.ExclusiveMaximum, Default: s.Default,
 				Doc: strings.ReplaceAll(meaning(key, s, section), "`", ""),
