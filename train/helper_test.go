@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
@@ -63,10 +65,13 @@ func parse(t testing.TB, text string, sets ...string) *configs.Experiment {
 }
 
 // memory is a disk in memory. Locks and event files, which don't go through the seam, are beside it on the real one,
-// in folders of the same names.
+// in folders of the same names; no checkpoint has any.
 type memory struct{ *durabletest.Disk }
 
 func (m memory) Mkdir(name string) error {
+	if strings.Contains(name, string(filepath.Separator)+checkpoints.CheckpointsDir) {
+		return m.Disk.Mkdir(name)
+	}
 	err := os.MkdirAll(name, 0o777)
 	return errors.Join(m.Disk.Mkdir(name), err)
 }
@@ -110,8 +115,23 @@ func (l lab) resume(t testing.TB) *Result {
 	return res
 }
 
-// finished is the outcome of an experiment run in one go.
+// whole holds the outcomes of finished, by configuration.
+var whole sync.Map
+
+// finished is the outcome of an experiment run in one go, with which many tests compare: each is run once.
 func finished(t testing.TB, x *configs.Experiment) map[string]string {
+	t.Helper()
+	text := string(must.Get(x.YAML())(t))
+	if out, ok := whole.Load(text); ok {
+		return out.(map[string]string)
+	}
+	out := inOneGo(t, x)
+	whole.Store(text, out)
+	return out
+}
+
+// inOneGo runs an experiment to its end and returns the outcome.
+func inOneGo(t testing.TB, x *configs.Experiment) map[string]string {
 	t.Helper()
 	l := newLab(t)
 	l.start(t, x)

@@ -25,7 +25,7 @@ func TestResumeIsExact(t *testing.T) {
 	for name, text := range small {
 		t.Run(name, func(t *testing.T) {
 			want := finished(t, parse(t, text))
-			strides := []int{0, 1, 5} // iterations between two stops
+			strides := []int{0, 5} // iterations between two stops
 			if *long {
 				strides = []int{0, 1, 2, 3, 5, 7, 10, 13}
 			}
@@ -55,8 +55,8 @@ func TestResumeIsExact(t *testing.T) {
 func TestWorkersChangeNothing(t *testing.T) {
 	for name, text := range small {
 		want := finished(t, parse(t, text, "engine.workers=1"))
-		for _, n := range []string{"0", "2", "3", "8"} {
-			same(t, name+" with workers: "+n, finished(t, parse(t, text, "engine.workers="+n)), want)
+		for _, n := range []string{"0", "2", "8"} {
+			same(t, name+" with workers: "+n, inOneGo(t, parse(t, text, "engine.workers="+n)), want)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestThreadsChangeNothing(t *testing.T) {
 			x := parse(t, text, "train.envs=8", fmt.Sprintf("engine.workers=%d", workers),
 				fmt.Sprintf("engine.threads=%d", threads))
 			runs++
-			if d := differs(finished(t, x), want); d != "" {
+			if d := differs(inOneGo(t, x), want); d != "" {
 				t.Errorf("%s with %d workers, %d threads and %d processors: %s", c.name, workers, threads, processors,
 					d)
 				differ++
@@ -277,7 +277,11 @@ func TestResumeRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := copyTree(t, dir)
 			c.change(t, dir)
-			before := copyTree(t, dir)
+			whole := c.name != "no run" && c.name != "no checkpoint" && c.name != "no metrics"
+			var before map[string]string
+			if whole {
+				before = outcome(t, fast{}, dir)
+			}
 			o := options("")
 			if c.name == "locked" {
 				o.Steps = 80 // else there is nothing to do, and nothing to lock
@@ -289,8 +293,8 @@ func TestResumeRefuses(t *testing.T) {
 			if errors.Is(err, ErrUsage) != c.usage {
 				t.Errorf("error %v is a usage error: %v, want %v", err, !c.usage, c.usage)
 			}
-			if c.name != "no run" && c.name != "no checkpoint" && c.name != "no metrics" {
-				same(t, "after the refusal", outcome(t, durable.OS{}, dir), outcome(t, durable.OS{}, before))
+			if whole {
+				same(t, "after the refusal", outcome(t, fast{}, dir), before)
 			}
 		})
 	}

@@ -84,19 +84,19 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	}
-	stopped(func() *Sweep { return prepare(t, dir, asha(t, 4), false) }, Options{Jobs: 1})
+	stopped(func() *Sweep { return prepare(t, dir, asha(t, 4), false) }, Options{Jobs: 1, Train: fast})
 	want := left(t, dir)
 	s := must.Get(Open(dir, catalog.Default()))(t)
 	if n := len(s.Decisions); n < 7 || !s.Decided || reached(s)[40] == 0 || !strings.Contains(want[File], `"order_dependent": true`) {
 		t.Fatalf("%d decisions, %v", n, reached(s))
 	}
 	to, before := filepath.Join(t.TempDir(), "b"), stops
-	o := Options{Jobs: 2, Train: train.Options{Elsewhere: away(t, 2, nil)}}
+	o := Options{Jobs: 2, Train: train.Options{FS: fast.FS, Elsewhere: away(t, 2, nil)}}
 	must.Do(t, must.Get(Replay(to, s, catalog.Default()))(t).Run(t.Context(), o))
 	same(t, "by workers", left(t, to), want)
 
 	to = filepath.Join(t.TempDir(), "c")
-	stopped(func() *Sweep { return must.Get(Replay(to, s, catalog.Default()))(t) }, Options{Jobs: 3})
+	stopped(func() *Sweep { return must.Get(Replay(to, s, catalog.Default()))(t) }, Options{Jobs: 3, Train: fast})
 	if same(t, "stopped", left(t, to), want); stops < before+2 {
 		t.Errorf("the replay was stopped %d times, want several", stops-before)
 	}

@@ -43,10 +43,10 @@ func away(t *testing.T, workers int, fails func(u *farm.Unit) string) *train.Els
 func TestStudyElsewhere(t *testing.T) {
 	plan := func() *Plan { return study(t, func(s *Study) { s.Propose = Halton }) }
 	home := filepath.Join(t.TempDir(), "a")
-	must.Do(t, prepare(t, home, plan(), false).Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, prepare(t, home, plan(), false).Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	want := left(t, home)
 	dir := filepath.Join(t.TempDir(), "b")
-	must.Do(t, prepare(t, dir, plan(), false).Run(t.Context(), Options{Train: train.Options{Elsewhere: away(t, 3, nil)}}))
+	must.Do(t, prepare(t, dir, plan(), false).Run(t.Context(), Options{Train: train.Options{FS: fast.FS, Elsewhere: away(t, 3, nil)}}))
 	same(t, "three workers", left(t, dir), want)
 
 	dir = filepath.Join(t.TempDir(), "c")
@@ -54,7 +54,7 @@ func TestStudyElsewhere(t *testing.T) {
 	for {
 		ctx, stop := context.WithCancelCause(t.Context())
 		ended := 0
-		o := Options{Train: train.Options{Elsewhere: away(t, 1, nil)}, Ended: func(Arm, Run) {
+		o := Options{Train: train.Options{FS: fast.FS, Elsewhere: away(t, 1, nil)}, Ended: func(Arm, Run) {
 			if ended++; ended == 3 {
 				stop(errEnough)
 			}
@@ -89,14 +89,14 @@ func TestFailsElsewhere(t *testing.T) {
 			return ""
 		}
 		s := prepare(t, dir, p, false)
-		must.Do(t, s.Run(t.Context(), Options{Train: train.Options{Elsewhere: away(t, 1, fails)}}))
+		must.Do(t, s.Run(t.Context(), Options{Train: train.Options{FS: fast.FS, Elsewhere: away(t, 1, fails)}}))
 		want := left(t, dir)
 		s = must.Get(Open(dir, catalog.Default()))(t)
 		r := s.Arms[0].Runs[0]
 		if r.Status != Failed || r.Error != "at step 7: the loss is NaN" || r.Scores[len(r.Scores)-1].Values[0] != nil {
 			t.Fatalf("until %d: %+v", until, r)
 		}
-		must.Do(t, s.Run(t.Context(), Options{Jobs: 1}))
+		must.Do(t, s.Run(t.Context(), Options{Jobs: 1, Train: fast}))
 		same(t, "opened again", left(t, dir), want)
 		if units == 0 {
 			t.Error("no unit was to fail")

@@ -42,7 +42,7 @@ func FuzzOpen(f *testing.F) {
 		Random: []Range{{"agent.actor_rate", must.Get(ParseLaw("log(1e-4,1e-1)"))(f)}}, Seed: 1,
 		Study: &Study{ScoreSeeds: "4001", Metrics: []string{"cost"}, Halving: "10", Factor: 2}}
 	s := must.Get(Prepare(dir, p, catalog.Default(), false))(f)
-	must.Do(f, s.Run(f.Context(), Options{Jobs: 1}))
+	must.Do(f, s.Run(f.Context(), Options{Jobs: 1, Train: fast}))
 	path := filepath.Join(dir, File)
 	text := string(must.Get(os.ReadFile(path))(f))
 	for _, change := range [][2]string{{`"steps": 10`, `"steps": -1`}, {`"factor": 2`, `"factor": 0`}, {`"values": [`, `"values": [null, `},

@@ -19,7 +19,7 @@ func TestJournal(t *testing.T) {
 	p.Grid = []Axis{{"agent.hidden", []string{"[4]", "[6]"}}}
 	p.Trials = 2
 	s := prepare(t, dir, p, false)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	text := must.Get(os.ReadFile(filepath.Join(dir, JournalFile)))(t)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	if len(lines) != 5 || string(lines[0]) != `{"directions":[1],"op_code":0,"study_name":"rates","worker_id":"stoker"}` {

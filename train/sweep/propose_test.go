@@ -76,7 +76,7 @@ func proposed(t *testing.T, how string) *Plan {
 func TestPropose(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "a")
 	s := prepare(t, alone, proposed(t, "well"), false)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 1}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 1, Train: fast}))
 	if len(s.Batches) != 3 || len(s.Batches[2]) != 1 || len(s.Arms) != 5 || s.Batches[0][0] == s.Batches[1][0] {
 		t.Fatalf("batches %q of %d arms", s.Batches, len(s.Arms))
 	}
@@ -87,7 +87,7 @@ func TestPropose(t *testing.T) {
 		ctx, stop := context.WithCancelCause(context.Background())
 		w := &stopper{after: after, stop: stop}
 		s := prepare(t, dir, proposed(t, "well"), false)
-		err := s.Run(ctx, Options{Jobs: 3, Out: func(Run) io.Writer { return w }, Train: train.Options{LineEvery: time.Nanosecond}})
+		err := s.Run(ctx, Options{Jobs: 3, Out: func(Run) io.Writer { return w }, Train: train.Options{FS: fast.FS, LineEvery: time.Nanosecond}})
 		if err == nil {
 			break
 		}
@@ -104,7 +104,7 @@ func TestPropose(t *testing.T) {
 	s = must.Get(Open(alone, catalog.Default()))(t)
 	s.Plan.Trials = 7
 	s.Plan.Study.Propose = proposed(t, `{"agent.actor_rate": 0.05, "agent.hidden": "[4]"}`).Study.Propose
-	if err := s.Run(t.Context(), Options{Jobs: 1}); err == nil || !strings.Contains(err.Error(), "where it proposed actor_rate-") {
+	if err := s.Run(t.Context(), Options{Jobs: 1, Train: fast}); err == nil || !strings.Contains(err.Error(), "where it proposed actor_rate-") {
 		t.Errorf("another program: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestProposals(t *testing.T) {
 		`{"agent.actor_rate": 0.1, "agent.hidden": "[4]"}`:               "",
 	} {
 		s := prepare(t, filepath.Join(t.TempDir(), "a"), proposed(t, how), false)
-		err := s.Run(t.Context(), Options{Jobs: 1})
+		err := s.Run(t.Context(), Options{Jobs: 1, Train: fast})
 		if want == "" {
 			if err != nil || len(s.Arms) != 1 || len(s.Batches) != 3 {
 				t.Errorf("the same proposal five times: %d arms in %d batches, %v", len(s.Arms), len(s.Batches), err)
@@ -134,7 +134,7 @@ func TestProposals(t *testing.T) {
 	}
 	p := proposed(t, "well")
 	p.Study.Propose = "cmd exit 3"
-	if err := prepare(t, filepath.Join(t.TempDir(), "a"), p, false).Run(t.Context(), Options{Jobs: 1}); err == nil ||
+	if err := prepare(t, filepath.Join(t.TempDir(), "a"), p, false).Run(t.Context(), Options{Jobs: 1, Train: fast}); err == nil ||
 		!strings.Contains(err.Error(), "--propose cmd exit 3: it ") {
 		t.Errorf("a program that ends: %v", err)
 	}
@@ -190,7 +190,7 @@ func TestOptuna(t *testing.T) {
 	p := proposed(t, "well")
 	p.Study.Propose = optunaPrefix + "tpe,n_startup_trials=2"
 	s := prepare(t, filepath.Join(t.TempDir(), "a"), p, false)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 1}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 1, Train: fast}))
 	if len(s.Batches) != 3 {
 		t.Errorf("batches %q", s.Batches)
 	}

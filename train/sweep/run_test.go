@@ -20,6 +20,9 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
+// fast has runs that don't wait for the disk: nothing that is tested here depends on what a power cut would leave.
+var fast = train.Options{FS: durable.Unsynced{}}
+
 // prepare opens the sweep of a plan in a folder.
 func prepare(t *testing.T, dir string, p *Plan, extend bool) *Sweep {
 	t.Helper()
@@ -111,7 +114,7 @@ func TestRun(t *testing.T) {
 	grid := []string{"agent.actor_rate=1e-4,3e-3", "agent.gamma=uniform(0.5,0.9)"}
 	make := func(t *testing.T) *Plan { return plan(t, []uint64{1, 2}, 2, grid...) }
 	alone := filepath.Join(t.TempDir(), "a")
-	must.Do(t, prepare(t, alone, make(t), false).Run(t.Context(), Options{Jobs: 1}))
+	must.Do(t, prepare(t, alone, make(t), false).Run(t.Context(), Options{Jobs: 1, Train: fast}))
 	want := left(t, alone)
 	s := prepare(t, alone, make(t), false)
 	if all, finished := s.Runs(Finished); all != 8 || finished != 8 {
@@ -120,7 +123,7 @@ func TestRun(t *testing.T) {
 	var last Progress
 	dir := filepath.Join(t.TempDir(), "b")
 	s = prepare(t, dir, make(t), false)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 3, Report: func(p Progress) { last = p }}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 3, Train: fast, Report: func(p Progress) { last = p }}))
 	if last.Finished != 8 || last.Steps != 320 || last.Planned != 320 || last.Rate <= 0 || last.Left != 0 {
 		t.Errorf("progress at the end: %+v", last)
 	}
@@ -133,7 +136,7 @@ func TestRun(t *testing.T) {
 		w := &stopper{after: after, stop: stop}
 		s := prepare(t, dir, make(t), false)
 		err := s.Run(ctx, Options{Jobs: 2, Out: func(Run) io.Writer { return w },
-			Train: train.Options{LineEvery: time.Nanosecond}})
+			Train: train.Options{FS: fast.FS, LineEvery: time.Nanosecond}})
 		if err == nil {
 			break
 		}
@@ -160,11 +163,11 @@ func TestKilled(t *testing.T) {
 	must.Do(t, err)
 	s = prepare(t, dir, p, false)
 	var held *durable.HeldError
-	if err := s.Run(t.Context(), Options{Jobs: 1}); !errors.As(err, &held) {
+	if err := s.Run(t.Context(), Options{Jobs: 1, Train: fast}); !errors.As(err, &held) {
 		t.Errorf("a second process: %v", err)
 	}
 	must.Do(t, lock.Release())
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 1}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 1, Train: fast}))
 	if s, err = Open(dir, catalog.Default()); err != nil || s.Arms[1].Runs[0].Status != Finished {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -181,7 +184,7 @@ func TestFailures(t *testing.T) {
 	}
 	var ended []Run
 	var last Progress
-	err := s.Run(t.Context(), Options{Jobs: 1, Ended: func(_ Arm, r Run) { ended = append(ended, r) },
+	err := s.Run(t.Context(), Options{Jobs: 1, Train: fast, Ended: func(_ Arm, r Run) { ended = append(ended, r) },
 		Report: func(p Progress) { last = p }})
 	if err == nil || !strings.Contains(err.Error(), "1 of 4 runs failed:\nactor_rate-1e-4-s2: run ") || len(ended) != 4 {
 		t.Errorf("%v; ended: %v", err, ended)
@@ -195,7 +198,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	must.Do(t, os.Remove(blocked))
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	if runs, err := FinishedRuns(dir, catalog.Default()); err != nil || len(runs) != 4 || runs[1] != blocked {
 		t.Errorf("%v, %v", runs, err)
 	}
@@ -205,7 +208,7 @@ func TestFailures(t *testing.T) {
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	first := plan(t, []uint64{1}, 2, "agent.actor_rate=1e-4", "agent.gamma=uniform(0.5,0.9)")
-	must.Do(t, prepare(t, dir, first, false).Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, prepare(t, dir, first, false).Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	refused := func(p *Plan, extend bool, want ...string) {
 		t.Helper()
 		_, err := Prepare(dir, p, catalog.Default(), extend)
@@ -235,13 +238,13 @@ func TestExtend(t *testing.T) {
 		t.Fatalf("%d of %d runs are finished", finished, all)
 	}
 	ended := 0
-	if err := s.Run(t.Context(), Options{Jobs: 1, Ended: func(Arm, Run) { ended++ }}); err != nil || ended != 10 {
+	if err := s.Run(t.Context(), Options{Jobs: 1, Train: fast, Ended: func(Arm, Run) { ended++ }}); err != nil || ended != 10 {
 		t.Fatalf("%d runs, %v", ended, err)
 	}
 	// The same as a sweep that was asked for all of it at once.
 	whole := filepath.Join(t.TempDir(), "a")
 	p := plan(t, []uint64{1, 2}, 3, "agent.actor_rate=1e-4,1e-3", "agent.gamma=uniform(0.5,0.9)")
-	must.Do(t, prepare(t, whole, p, false).Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, prepare(t, whole, p, false).Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	same(t, "extended", left(t, dir), left(t, whole))
 }
 

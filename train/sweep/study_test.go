@@ -48,7 +48,7 @@ func reached(s *Sweep) map[int64]int {
 func TestHalving(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "a")
 	s := prepare(t, alone, study(t, nil), false)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 1}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 1, Train: fast}))
 	if got := fmt.Sprint(reached(s)); got != "map[10:2 20:1 40:1]" {
 		t.Errorf("runs by steps: %s", got)
 	}
@@ -71,7 +71,7 @@ func TestHalving(t *testing.T) {
 	want := left(t, alone)
 
 	dir := filepath.Join(t.TempDir(), "b")
-	must.Do(t, prepare(t, dir, study(t, nil), false).Run(t.Context(), Options{Jobs: 4}))
+	must.Do(t, prepare(t, dir, study(t, nil), false).Run(t.Context(), Options{Jobs: 4, Train: fast}))
 	same(t, "four at a time", left(t, dir), want)
 
 	dir = filepath.Join(t.TempDir(), "c")
@@ -80,7 +80,7 @@ func TestHalving(t *testing.T) {
 		ctx, stop := context.WithCancelCause(context.Background())
 		w := &stopper{after: after, stop: stop}
 		s := prepare(t, dir, study(t, nil), false)
-		err := s.Run(ctx, Options{Jobs: 2, Out: func(Run) io.Writer { return w }, Train: train.Options{LineEvery: time.Nanosecond}})
+		err := s.Run(ctx, Options{Jobs: 2, Out: func(Run) io.Writer { return w }, Train: train.Options{FS: fast.FS, LineEvery: time.Nanosecond}})
 		if err == nil {
 			break
 		}
@@ -95,7 +95,7 @@ func TestHalving(t *testing.T) {
 
 	for _, f := range must.Get(FinishedRuns(alone, catalog.Default()))(t) {
 		x := must.Get(train.ReadConfig(f, catalog.Default()))(t)
-		one := must.Get(train.Start(t.Context(), x, train.Options{RunsDir: t.TempDir()}))(t)
+		one := must.Get(train.Start(t.Context(), x, train.Options{FS: fast.FS, RunsDir: t.TempDir()}))(t)
 		for _, name := range []string{"metrics.jsonl", "checkpoints/best", "checkpoints/step-000000000040/MANIFEST.sha256"} {
 			got, err := os.ReadFile(filepath.Join(f, name))
 			if text := must.Get(os.ReadFile(filepath.Join(one.Dir, name)))(t); err != nil || string(got) != string(text) {
@@ -103,7 +103,7 @@ func TestHalving(t *testing.T) {
 			}
 		}
 	}
-	must.Do(t, prepare(t, alone, study(t, nil), false).Run(t.Context(), Options{Jobs: 1}))
+	must.Do(t, prepare(t, alone, study(t, nil), false).Run(t.Context(), Options{Jobs: 1, Train: fast}))
 	same(t, "nothing left to do", left(t, alone), want)
 }
 
@@ -119,7 +119,7 @@ func TestHyperband(t *testing.T) {
 	if fmt.Sprint(sizes) != "[4 3 3 1]" {
 		t.Errorf("batches of %v trials", sizes)
 	}
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	// 4 → 2 → 1; 3 → 1; 3; 1
 	if got := fmt.Sprint(reached(s)); got != "map[10:2 20:3 40:6]" {
 		t.Errorf("runs by steps: %s", got)
@@ -131,7 +131,7 @@ func TestHalvingSeeds(t *testing.T) {
 	p := study(t, func(s *Study) { s.Halving = Seeds })
 	p.Seeds, p.Trials = []uint64{1, 2, 3, 4}, 4
 	s := prepare(t, filepath.Join(t.TempDir(), "a"), p, false)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	scored := map[int]int{}
 	for _, a := range s.Arms {
 		n := 0
@@ -163,13 +163,13 @@ func TestStudyFailures(t *testing.T) {
 	}
 	blocked := filepath.Join(dir, s.Arms[2].Runs[0].Folder)
 	must.Do(t, os.MkdirAll(blocked, 0o777))
-	err := s.Run(t.Context(), Options{Jobs: 1})
+	err := s.Run(t.Context(), Options{Jobs: 1, Train: fast})
 	if err == nil || !strings.Contains(err.Error(), "1 trials could not be trained or scored") || reached(s)[20] != 0 {
 		t.Fatalf("%v, %v", err, reached(s))
 	}
 	must.Do(t, os.Remove(blocked))
 	s = must.Get(Open(dir, catalog.Default()))(t)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 1}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 1, Train: fast}))
 	if got := reached(s); got[40] != 1 || s.Arms[1].Runs[0].Status != Failed || s.Arms[1].Runs[0].Scores[0].Values[0] != nil {
 		t.Errorf("runs by steps: %v, the trial that diverged: %+v", got, s.Arms[1].Runs)
 	}
@@ -201,7 +201,7 @@ func TestStudyRefuses(t *testing.T) {
 func TestStudyEdited(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	s := prepare(t, dir, study(t, nil), false)
-	must.Do(t, s.Run(t.Context(), Options{Jobs: 2}))
+	must.Do(t, s.Run(t.Context(), Options{Jobs: 2, Train: fast}))
 	p := study(t, func(s *Study) { s.Factor = 3 })
 	for _, extend := range []bool{false, true} {
 		want := map[bool]string{false: "--factor was 2, is 3", true: "--extend is for sweeps that train every arm"}[extend]
