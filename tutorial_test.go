@@ -23,7 +23,7 @@ train)
 		--set train.evaluate.episodes=1 ;;
 	esac
 	case " $* " in *sizing/main*|*mine.yaml*) set -- "$@" --set env.windows=3 ;; esac ;;
-eval) set -- "$@" --seeds 1-2 --set eval.resamples=100 ;;
+eval) set -- "$@" --seeds 1 --set eval.resamples=100 ;;
 serve) set -- "$@" --http 127.0.0.1:0 --grpc '' ;;
 esac
 exec "$STOKER" "$@"

@@ -60,7 +60,7 @@ func TestExplainRefuses(t *testing.T) {
 func TestExplainForms(t *testing.T) {
 	for _, config := range []string{"faasconf/firm", "faasconf/simppo", "sizing/faasconf"} {
 		runs := t.TempDir()
-		if code, _, errs := stoker("train", config, "--runs", runs, "--name", "a", "--set", "train.steps=300", "--set",
+		if code, _, errs := stoker("train", config, "--runs", runs, "--name", "a", "--set", "train.steps=60", "--set",
 			"train.evaluate.every=0", "--set", "train.envs=2"); code != exitDone {
 			t.Fatalf("%s: exit %d: %s", config, code, errs)
 		}
@@ -79,8 +79,8 @@ func TestExplainForms(t *testing.T) {
 // Attention is compared with equal weights, in numbers, in words and in a figure.
 func TestExplainAttention(t *testing.T) {
 	runs := t.TempDir()
-	if code, _, errs := stoker("train", "sizing/faasconf-attmf", "--runs", runs, "--name", "a", "--set", "train.steps=240",
-		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "agent.batch=64", "--set", "agent.replay=2000", "--set", "train.envs=2"); code != exitDone {
+	if code, _, errs := stoker("train", "sizing/faasconf-attmf", "--runs", runs, "--name", "a", "--set", "train.steps=100",
+		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=60", "--set", "agent.batch=32", "--set", "agent.replay=200", "--set", "train.envs=2"); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	run := filepath.Join(runs, "a")

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stoker-rl/stoker/internal/must"
 )
@@ -60,14 +62,29 @@ agent: {name: maddpg, mix: single, hidden: [4], batch: 4, replay: 300, random_st
 const brief = "train: {steps: 40, envs: 2, log_every: 10, evaluate: {every: 20, episodes: 1}, checkpoint: {every: " +
 	"20}}\neval: {seeds: 1-3, resamples: 100}\n"
 
-// trained is the folder of a finished run.
+// finished holds the files of a finished run, which is trained once.
+var finished = fstest.MapFS{}
+
+// trained is a folder of a finished run.
 func trained(t *testing.T) string {
 	t.Helper()
-	runs := t.TempDir()
-	if code, _, errs := stoker("train", config(t, brief), "--runs", runs, "--name", "a"); code != exitDone {
+	run := filepath.Join(t.TempDir(), "a")
+	if len(finished) > 0 {
+		must.Do(t, os.CopyFS(run, finished))
+		return run
+	}
+	if code, _, errs := stoker("train", config(t, brief), "--runs", filepath.Dir(run), "--name", "a"); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	return filepath.Join(runs, "a")
+	must.Do(t, fs.WalkDir(os.DirFS(run), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(run, path))
+		finished[path] = &fstest.MapFile{Data: b, Mode: 0o666}
+		return err
+	}))
+	return run
 }
 
 // decode reads JSON and fails the test where it is none.

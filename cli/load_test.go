@@ -49,13 +49,13 @@ func TestLoadsAreSaid(t *testing.T) {
 		t.Errorf("a load like that of training: %+v", same)
 	}
 
-	code, out, errs = stoker("eval", run, "--set", "workload.factor=8", "--set", "env.windows=2", "--seeds", "1",
+	code, out, errs = stoker("eval", run, "--set", "workload.factor=4", "--set", "env.windows=1", "--seeds", "1",
 		"--out", filepath.Join(runs, "heavy"))
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	want := []string{"oracle, which knows the load to come, too violates all windows: the workload has 19.1 requests/s", "serve about 4.2",
-		"workload.factor at most 1.75, now 8", "a learned on 0.583 requests/s",
+	want := []string{"oracle, which knows the load to come, too violates all windows: the workload has 9.55 requests/s", "serve about 4.2",
+		"workload.factor at most 1.75, now 4", "a learned on 0.583 requests/s",
 		"workload.factor=0.244 gives the load trained on"}
 	contains(t, "evaluation", strings.Join(strings.Fields(out), " "), want...)
 	page := must.Get(os.ReadFile(filepath.Join(runs, "heavy", "report.html")))(t)

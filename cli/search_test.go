@@ -22,7 +22,7 @@ func TestSearch(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"baseline": "rule"`) {
 		t.Fatalf("%s, %v", text, err)
 	}
-	code, out, errs = stoker(append([]string{"eval", "rule", "fixed", "--config", "sizing/attmf", "--seeds", "1-6", "--out",
+	code, out, errs = stoker(append([]string{"eval", "rule", "fixed", "--config", "sizing/attmf", "--seeds", "1-2", "--out",
 		filepath.Join(dir, "compare"), "--set", "eval.resamples=100",
 		"--set", "eval.baselines=[{name: rule, file: " + file + "}]"}, sets...)...)
 	if code != 0 || !strings.Contains(out, "rule") {

@@ -78,8 +78,8 @@ func TestSweep(t *testing.T) {
 
 // A killed sweep goes on by the same command and by resume, and leaves what one that was not killed leaves.
 func TestSweepKilled(t *testing.T) {
-	dir, file := t.TempDir(), config(t, "train: {steps: 4000, envs: 2, evaluate: {every: 1000, episodes: 1}, checkpoint: "+
-		"{every: 1000}}\n")
+	dir, file := t.TempDir(), config(t, "train: {steps: 2000, envs: 2, evaluate: {every: 500, episodes: 1}, checkpoint: "+
+		"{every: 500}}\n")
 	a := []string{"sweep", file, "--random", "agent.actor_rate=log(1e-4,1e-2)", "--trials", "2", "--seeds", "1-2",
 		"--jobs", "1"}
 	code, want, errs := stoker(append(a, "--runs", filepath.Join(dir, "whole"))...)

@@ -14,7 +14,7 @@ import (
 func TestPowerOf(t *testing.T) {
 	dir, _, s := written(t)
 	rows, err := PowerOf(dir, PowerPlan{Training: []int{3}, Workloads: []int{5, 50}, Metrics: []string{"cost"},
-		Trials: 200})
+		Trials: 100})
 	must.Do(t, err)
 	if len(rows) != 2*4 {
 		t.Fatalf("%d rows, want two for each of four baselines", len(rows))

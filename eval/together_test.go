@@ -131,10 +131,12 @@ func TestOut(t *testing.T) {
 			if text := Text(s); !strings.Contains(text, "mine is out, from workload seed ") || !strings.Contains(Markdown(s), "mine is out") {
 				t.Errorf("%s: not told in\n%s", name, text)
 			}
-			dir := t.TempDir()
-			must.Do(t, Write(dir, p, s, nil))
-			if again := must.Get(ReadSummary(dir))(t); len(again.Out) != 1 || again.Out[0] != p.Out[0] {
-				t.Errorf("%s: eval.json has %+v", name, again.Out)
+			if workers == 1 { // the files of one are enough: the episodes are the same
+				dir := t.TempDir()
+				must.Do(t, Write(dir, p, s, nil))
+				if again := must.Get(ReadSummary(dir))(t); len(again.Out) != 1 || again.Out[0] != p.Out[0] {
+					t.Errorf("%s: eval.json has %+v", name, again.Out)
+				}
 			}
 			r.Contestants = r.Contestants[1:2]
 			if _, err := Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), "nobody is left") {

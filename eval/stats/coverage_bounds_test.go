@@ -111,7 +111,7 @@ func TestCoverageBounded(t *testing.T) {
 // with zeros and ones among them, over any number of training seeds.
 func TestWithinBounds(t *testing.T) {
 	s := rng.NewStream(3, "within bounds")
-	for trial := range 3000 {
+	for trial := range 1200 {
 		m, n := 1+s.IntN(6), 1+s.IntN(12)
 		in := []envs.Bounds{envs.Share(), envs.AtLeast(0), {Low: math.Inf(-1), High: 0}, {Low: -2, High: 3}}[trial%4]
 		low, high := in.Limits()
