@@ -44,7 +44,7 @@ func TestLearnsSeveralKinds(t *testing.T) {
 			c.Hidden = []int{32}
 			change(&c)
 			env := func() envs.Env { return newCrew() }
-			l := learn(t, c, 40_000, env)
+			l := learn(t, c, 20_000, env)
 			got := paid(t, l, env(), false)
 			// One picker and a half earn up to 2 each.
 			if got[0] < 2.85 || got[1] < -0.3 {

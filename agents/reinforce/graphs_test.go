@@ -41,7 +41,7 @@ func TestLearnsWithinGraphs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := quickGraphs()
 			change(&c)
-			p := must.Get(learnGraphs(t, c, 30_000).Policy())(t)
+			p := must.Get(learnGraphs(t, c, 15_000).Policy())(t)
 			if paid := paidOfBest(t, p); paid < 0.9 {
 				t.Errorf("the policy gets %.3f of what the best actions pay, want 0.9 (half is for the way alone)", paid)
 			}

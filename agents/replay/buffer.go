@@ -31,8 +31,8 @@ type Buffer struct {
 	next    int64 // number of the next row
 }
 
-// maxNumbers bounds a buffer at 4 TiB, far below where making it would panic.
-const maxNumbers = 1 << 40
+// maxNumbers bounds a buffer at 4 TiB, far below where making it would panic. It has memory for a few rows at first.
+const maxNumbers, few = 1 << 40, 4096
 
 // New returns an empty buffer of at most capacity rows.
 func New(columns []Column, capacity int) (*Buffer, error) {
@@ -72,10 +72,15 @@ func (b *Buffer) Next() int64 { return b.next }
 // Add makes room for one row, which replaces the oldest where the buffer is full, and returns its columns to fill in
 // through [Row.Column].
 func (b *Buffer) Add() Row {
-	if b.rows == nil {
-		// Not before: who evaluates, exports or checks a learner never fills its buffer, of a gigabyte maybe.
-		b.rows = make([]float32, int(b.cap)*b.width)
+	if i := b.next % b.cap; int(i+1)*b.width > len(b.rows) {
+		// Not before: who evaluates, exports, checks or hardly trains a learner never fills its buffer, of a gigabyte maybe.
+		was, n := b.rows, b.cap
+		if i < few {
+			n = min(n, few)
+		}
+		b.rows = make([]float32, int(n)*b.width)
 		huge(b.rows)
+		copy(b.rows, was)
 	}
 	r := b.at(b.next)
 	b.next++

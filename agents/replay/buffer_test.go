@@ -183,3 +183,15 @@ func BenchmarkRows(b *testing.B) {
 		buf.Rows(index, dst)
 	}
 }
+
+// A buffer that grows past its first rows keeps them, and one that is restored may begin anywhere.
+func TestGrows(t *testing.T) {
+	for _, first := range []int{0, few + 3} {
+		b, got := newTestBuffer(t, 2*few+10), make([]float32, 1)
+		must.Do(t, b.Restore(int64(first)))
+		fill(t, b, first, first+few+5)
+		if b.Gather(1, []int64{int64(first)}, 1, got); got[0] != float32(100*first+10) {
+			t.Errorf("from row %d on: its reward is %v", first, got[0])
+		}
+	}
+}

@@ -22,7 +22,7 @@ func TestKernelsAgreeWithPlainGo(t *testing.T) {
 			parameters := func(e nets.Engine) map[string][]float64 {
 				u := must.Get(newUpdate(&c, &p, e, rng.New(1, "bench")))(t)
 				s := rng.NewStream(2, "bench")
-				for range 5 {
+				for range 3 {
 					for _, x := range []nets.Tensor{u.s, u.a, u.r, u.s2, u.noise, u.noise2} {
 						draw(x, s.Norm)
 					}

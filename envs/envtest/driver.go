@@ -20,6 +20,7 @@ type driver struct {
 	sampler *envs.ActionSampler
 	stream  *rng.Stream
 	steps   int
+	size    int // of the last record
 }
 
 // newDriver builds an environment.
@@ -109,7 +110,7 @@ func (d *driver) trace(seed, policy uint64, before func()) (trace, error) {
 	if err := d.reset(seed, policy); err != nil {
 		return nil, err
 	}
-	return d.rest(trace{record(nil, d.obs, nil)}, before)
+	return d.rest(trace{d.record(nil)}, before)
 }
 
 // rest continues the episode to its end or to the step limit and appends to t.
@@ -124,9 +125,16 @@ func (d *driver) rest(t trace, before func()) (trace, error) {
 		if err := d.apply(); err != nil {
 			return nil, err
 		}
-		t = append(t, record(nil, d.obs, d.out))
+		t = append(t, d.record(d.out))
 	}
 	return t, nil
+}
+
+// record is what was emitted, in a buffer of its own.
+func (d *driver) record(out *envs.Outcome) []byte {
+	b := record(make([]byte, 0, d.size), d.obs, out)
+	d.size = len(b)
+	return b
 }
 
 // differ returns the first step at which two traces differ, or -1 if they are equal.

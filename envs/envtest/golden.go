@@ -103,6 +103,7 @@ func goldenTrace(build Build, steps int) ([]byte, error) {
 func goldenSeed(w *bytes.Buffer, d *driver, seed uint64, steps int) error {
 	h := fnv.New64a()
 	episode := uint64(0)
+	var b []byte
 	begin := func() error {
 		stream := *d.stream
 		if err := d.reset(envs.EpisodeSeed(seed, 0, episode), seed); err != nil {
@@ -112,7 +113,8 @@ func goldenSeed(w *bytes.Buffer, d *driver, seed uint64, steps int) error {
 			*d.stream = stream // all episodes of a seed share one stream of actions
 		}
 		episode++
-		h.Write(record(nil, d.obs, nil))
+		b = record(b[:0], d.obs, nil)
+		h.Write(b)
 		return nil
 	}
 	if err := begin(); err != nil {
@@ -128,7 +130,8 @@ func goldenSeed(w *bytes.Buffer, d *driver, seed uint64, steps int) error {
 		if err := d.step(); err != nil {
 			return err
 		}
-		h.Write(record(nil, d.obs, d.out))
+		b = record(b[:0], d.obs, d.out)
+		h.Write(b)
 		if n <= plainSteps {
 			fmt.Fprintf(w, "seed %d step %d does %v sees%s gets %v info %v\n", seed, n, d.act.Kinds, formatObservation(d.obs),
 				d.out.Rewards, d.out.Info)

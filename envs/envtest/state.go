@@ -67,11 +67,12 @@ func (d *driver) future() (trace, error) {
 	if d.ended() && d.env.Step(d.act, d.obs, d.out) == nil {
 		return nil, errors.New("a step after the episode's end was accepted")
 	}
-	next, err := d.trace(99, 99, nil)
-	if err != nil {
+	if err := d.reset(99, 99); err != nil {
 		return nil, err
 	}
-	return append(t, next[:min(len(next), 4)]...), nil
+	t = append(t, d.record(nil))
+	err = d.run(min(3, d.c.Steps), func() { t = append(t, d.record(d.out)) })
+	return t, err
 }
 
 // copySteps returns the numbers of steps after which copies are made: at the start, after one step, in the middle and

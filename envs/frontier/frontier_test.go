@@ -51,14 +51,14 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// A front of 100 functions within 0.1 % is: a bound that does not depend on how it was made says so.
+// A front of 100 functions within 0.3 % is: a bound that does not depend on how it was made says so.
 func TestWithinOfMany(t *testing.T) {
 	for _, g := range []workflow.Graph{chain(100), shaped(t, workflow.Fan, 100), shaped(t, workflow.Loops, 100)} {
 		p := sized(t, g, 19, 1)
-		front := must.Get(frontier.Within(context.Background(), p, 0.001))(t)
+		front := must.Get(frontier.Within(context.Background(), p, 0.003))(t)
 		gap := must.Get(frontier.Gap(context.Background(), p, front))(t)
-		if gap > 0.001 {
-			t.Errorf("%s: the gap is up to %v, want 0.001", g.Name, gap)
+		if gap > 0.003 {
+			t.Errorf("%s: the gap is up to %v, want 0.003", g.Name, gap)
 		}
 		t.Logf("%s: %d points, gap at most %.5f", g.Name, len(front), gap)
 	}

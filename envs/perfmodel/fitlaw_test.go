@@ -151,7 +151,7 @@ func TestPredictIsTheSimulators(t *testing.T) {
 	l.CV = 0.3
 	for _, cpu := range []float64{500, 2000} {
 		for _, share := range []float64{0.2, 0.6, 0.9, 1.5} {
-			const instances, limit, seconds = 3, 6, 40_000
+			const instances, limit, seconds = 3, 6, 15_000
 			mean, count := window(t, l, cpu, instances, limit, share*instances/l.Alone(cpu), seconds, 1)
 			s := Setting{CPU: cpu, Inside: count / seconds / instances * mean, Limit: limit}
 			near(t, fmt.Sprintf("the time on %g mC at %g of the rate that one request after the other has", cpu, share),

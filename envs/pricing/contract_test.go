@@ -56,7 +56,7 @@ func TestContract(t *testing.T) {
 		})
 		t.Run(name+" slots", func(t *testing.T) {
 			envtest.Run(t, func() (envs.Env, error) { return NewSlots(cfg, c.load, nil) },
-				envtest.Options{Seeds: []uint64{1}, Steps: 50})
+				envtest.Options{Seeds: []uint64{1}, Steps: 30})
 		})
 	}
 }

@@ -13,20 +13,26 @@ import (
 // course is where the market stands in each window of an episode, moved as the environment moves it, without the jobs.
 type course struct{ sensitivity, place, price, capacity []float64 }
 
-// courseOf is the course of the market in so many windows. Capacity is that at the beginnings of the windows.
-func courseOf(t testing.TB, m Market, windows int, seed uint64) (x course) {
+// inMarket is an environment with a market, of so many windows.
+func inMarket(t testing.TB, m Market, windows int) *Pricing {
 	t.Helper()
 	c := Default()
 	generated(&c)
 	c.Market, c.Windows = m, windows
-	e := must.Get(New(c, workload.Default(), nil))(t)
+	return must.Get(New(c, workload.Default(), nil))(t)
+}
+
+// courseOf is the course of the market in an episode. Capacity is that at the beginnings of the windows.
+func courseOf(t testing.TB, e *Pricing, seed uint64) (x course) {
+	t.Helper()
 	must.Do(t, e.Reset(seed, nil, envs.NewObservation(e.spec)))
-	for i := range windows {
+	m := &e.cfg.Market
+	for i := range e.cfg.Windows {
 		at := e.market.next
 		x.sensitivity, x.place = append(x.sensitivity, m.sensitivity(&at)), append(x.place, at.place)
 		x.price, x.capacity = append(x.price, m.rivalPrice(&at)), append(x.capacity, e.capacity())
 		e.moveMarket(int64(i) + 1)
-		if e.slot += int64(c.Slots); m.fails() {
+		if e.slot += int64(e.cfg.Slots); m.fails() {
 			e.fail()
 		}
 	}
@@ -75,7 +81,7 @@ func TestMarketLaws(t *testing.T) {
 		Failures:    Failures{Share: 0.25, Between: 9, Repair: 3},
 		Rival:       Rival{Price: 1.3, Spread: 0.4, Memory: 5},
 	}
-	x := courseOf(t, m, windows, 1)
+	x := courseOf(t, inMarket(t, m, windows), 1)
 
 	// The reflected walk: uniform, and cos(kπ·place) falls by exp(-k²/memory) in a window. The place is 1/2 less the sum of
 	// 4/(kπ)²·cos(kπ·place) over odd k, and the cosine has the variance 1/2.
@@ -106,7 +112,7 @@ func TestMarketLaws(t *testing.T) {
 
 	// Regimes: as likely.
 	m.Sensitivity.Drift = RegimesDrift
-	momentLaw{1.1, 0.36, math.Exp(-lag / 6.0), 6, 0.01}.check(t, "regimes", courseOf(t, m, windows, 1).sensitivity, lag)
+	momentLaw{1.1, 0.36, math.Exp(-lag / 6.0), 6, 0.01}.check(t, "regimes", courseOf(t, inMarket(t, m, windows), 1).sensitivity, lag)
 }
 
 // Episodes begin in the stationary laws, and no process depends on another's switch.
@@ -115,8 +121,9 @@ func TestMarketBegins(t *testing.T) {
 	m := defaultMarket()
 	m.Sensitivity.Drift, m.Rival.Price, m.Failures.Share = WalkDrift, 1.3, 0.5
 	var all course
+	e := inMarket(t, m, 1)
 	for seed := range uint64(n) {
-		x := courseOf(t, m, 1, seed)
+		x := courseOf(t, e, seed)
 		all.sensitivity, all.price, all.capacity = append(all.sensitivity, x.sensitivity[0]), append(all.price,
 			x.price[0]), append(all.capacity, x.capacity[0])
 	}
@@ -124,9 +131,9 @@ func TestMarketBegins(t *testing.T) {
 	grow := math.Exp(0.0625) - 1
 	momentLaw{1.3, 1.69 * grow, 0, 0, 3.1}.check(t, "rival", all.price, 1)
 	momentLaw{0.9, 0.5 * 0.5 * 0.16, 0, 0, 2.25}.check(t, "capacity", all.capacity, 1)
-	a := courseOf(t, m, 50, 3)
+	a := courseOf(t, inMarket(t, m, 50), 3)
 	m.Failures.Share, m.Rival.Price = 0, 0
-	if b := courseOf(t, m, 50, 3); math.Float64bits(a.sensitivity[49]) != math.Float64bits(b.sensitivity[49]) {
+	if b := courseOf(t, inMarket(t, m, 50), 3); math.Float64bits(a.sensitivity[49]) != math.Float64bits(b.sensitivity[49]) {
 		t.Errorf("the sensitivity of window 49 is %g, and %g without rival and failures", a.sensitivity[49], b.sensitivity[49])
 	}
 }

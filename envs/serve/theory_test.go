@@ -89,14 +89,14 @@ func TestQueueThenDelay(t *testing.T) {
 	}}
 	rho := rate * service
 	want := rate*service*service*(1+cv*cv)/(2*(1-rho)) + service + second
-	agree(t, "mean latency", latencies(t, c, 60, sim.Hour), mean, want, 0.03)
+	agree(t, "mean latency", latencies(t, c, 60, sim.Hour/3), mean, want, 0.03)
 }
 
 // Three M/M/1 queues in a row: a request's times at them are independent and exponential (Burke; Reich), so that the
 // distribution of the latency is known too. A node that runs again with a probability makes a Jackson network: only its
 // mean is.
 func TestTandem(t *testing.T) {
-	const rate = 4.0
+	const rate = 3.0
 	service := []float64{0.1, 0.15, 0.05}
 	gamma := make([]float64, 3) // rates of the exponential times at the queues
 	var want float64
@@ -128,7 +128,7 @@ func TestTandem(t *testing.T) {
 	flow := compile(t, workflow.New("tandem", workflow.Chain("a", "b", "c")))
 	c := serve.Config{Flow: flow, Platform: pools(flow, 1), Source: poisson(t, rate, 6000),
 		Hooks: serve.Hooks{Work: exponential(rng.New(2, "test/work"), service...)}}
-	got := latencies(t, c, 60, sim.Hour)
+	got := latencies(t, c, 60, sim.Hour/3)
 	agree(t, "mean of three queues", got, mean, want, 0.02)
 	agree(t, "p95 of three queues", got, p95, low, 0.03)
 
@@ -141,5 +141,5 @@ func TestTandem(t *testing.T) {
 		want += runs[i] / (1/s - rate*runs[i])
 	}
 	c.Flow = flow
-	agree(t, "mean with feedback", latencies(t, c, 60, sim.Hour), mean, want, 0.05)
+	agree(t, "mean with feedback", latencies(t, c, 60, sim.Hour/3), mean, want, 0.05)
 }

@@ -49,7 +49,7 @@ func TestProcessorSharing(t *testing.T) {
 				s := mustNew(t, cfg, 5)
 				p := &poisson{t: t, key: rng.New(5, "arrivals"), rate: rho / mean, limit: math.MaxUint64}
 				p.start(s)
-				window := Seconds(5000 / p.rate)
+				window := Seconds(2000 / p.rate)
 				got, half := batches(s, p, window, window, meanLatency, (*Meter).Running)
 				agree(t, "mean latency", got[0], half[0], mean/(1-rho), 0.1)
 				agree(t, "number running", got[1], half[1], rho/(1-rho), 0.1)
@@ -67,7 +67,7 @@ func TestCores(t *testing.T) {
 	s := mustNew(t, cfg, 6)
 	p := &poisson{t: t, key: rng.New(6, "arrivals"), rate: rho * c / mean, limit: math.MaxUint64}
 	p.start(s)
-	window := Seconds(10000 / p.rate)
+	window := Seconds(5000 / p.rate)
 	got, half := batches(s, p, window, window, (*Meter).Running)
 	agree(t, "number running", got[0], half[0], erlangC(c, rho*c)*rho/(1-rho)+rho*c, 0.05)
 }

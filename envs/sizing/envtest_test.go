@@ -30,28 +30,28 @@ func TestContract(t *testing.T) {
 		load   workload.Config
 		change func(*Config)
 	}{
-		"trace":            {DefaultWorkload(), func(c *Config) { c.Windows = 6 }},
-		"users":            {closed(10), func(c *Config) { c.Windows = 5; c.Users = []int{5, 15} }},
-		"continuous users": {thinking, func(c *Config) { c.Windows, c.Protocol = 8, Continuous }},
-		"fresh arrivals":   {poisson(1), func(c *Config) { c.Windows, c.Protocol = 5, Fresh }},
+		"trace":            {DefaultWorkload(), func(c *Config) { c.Windows = 4 }},
+		"users":            {closed(10), func(c *Config) { c.Windows = 4; c.Users = []int{5, 15} }},
+		"continuous users": {thinking, func(c *Config) { c.Windows, c.Protocol = 5, Continuous }},
+		"fresh arrivals":   {poisson(1), func(c *Config) { c.Windows, c.Protocol = 4, Fresh }},
 		"branch": {poisson(1), func(c *Config) {
-			c.Workflow, c.Windows, c.Platform.OnFailure = Branch, 6,
+			c.Workflow, c.Windows, c.Platform.OnFailure = Branch, 4,
 				AbortOnFailure
 		}},
 		"sequential": {poisson(3), func(c *Config) {
-			c.Workflow, c.Windows, c.Features, c.LoadKnown = Sequential, 6,
+			c.Workflow, c.Windows, c.Features, c.LoadKnown = Sequential, 4,
 				PaperFeatures, true
 		}},
-		"described":         {DefaultWorkload(), func(c *Config) { described(c); c.Windows = 6 }},
+		"described":         {DefaultWorkload(), func(c *Config) { described(c); c.Windows = 4 }},
 		"described users":   {closed(10), func(c *Config) { described(c); c.Workflow, c.Windows = Branch, 4 }},
-		"described tcktapp": {poisson(2), func(c *Config) { described(c); c.Workflow, c.Windows = TcktApp, 6 }},
-		"own":               {poisson(2), func(c *Config) { own(c); c.Windows = 6 }},
-		"generated":         {poisson(2), func(c *Config) { c.Workflow, c.Windows = Generated, 6 }},
+		"described tcktapp": {poisson(2), func(c *Config) { described(c); c.Workflow, c.Windows = TcktApp, 4 }},
+		"own":               {poisson(2), func(c *Config) { own(c); c.Windows = 4 }},
+		"generated":         {poisson(2), func(c *Config) { c.Workflow, c.Windows = Generated, 4 }},
 		"generated, more than 64 functions": {poisson(0.5), func(c *Config) {
-			c.Workflow, c.Windows, c.Generated.Functions = Generated, 6, 70
+			c.Workflow, c.Windows, c.Generated.Functions = Generated, 4, 70
 		}},
 		"tcktapp": {poisson(2), func(c *Config) {
-			c.Workflow, c.Windows, c.Reward.Form = TcktApp, 6,
+			c.Workflow, c.Windows, c.Reward.Form = TcktApp, 4,
 				LocalGlobalReward
 		}},
 		"tcktapp users": {closed(20), func(c *Config) {

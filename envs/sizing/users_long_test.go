@@ -37,7 +37,7 @@ type searched struct {
 // The cheapest configuration that keeps the rising thresholds costs more the more users there are, in all four
 // workflows, with every refusal counted.
 func TestUsersCost(t *testing.T) {
-	names, levels, trials := []string{Parallel}, []float64{10, 30}, 100
+	names, levels, trials := []string{Parallel}, []float64{10, 30}, 40
 	if os.Getenv(proof.Folder) != "" {
 		trials = 300 // a digest is kept of what these find
 	}

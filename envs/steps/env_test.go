@@ -27,11 +27,11 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := few()
 			change(&c)
-			envtest.Run(t, func() (envs.Env, error) { return New(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+			envtest.Run(t, func() (envs.Env, error) { return New(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 30})
 			if c.Form == FullForm || c.Contention == Seen {
 				return
 			}
-			envtest.Run(t, func() (envs.Env, error) { return NewFlat(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+			envtest.Run(t, func() (envs.Env, error) { return NewFlat(c, Given{}) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 30})
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestFittedIsNear(t *testing.T) {
 	var all, p90 float64
 	options := 0
-	for number := range uint64(10) {
+	for number := range uint64(5) {
 		a := must.Get(Generate(number, DefaultGenerated()))(t)
 		m := must.Get(a.Compile())(t)
 		k := must.Get(m.Fitted(1))(t)

@@ -40,7 +40,7 @@ func (s *seat) follow(t *testing.T, option int) {
 // configurations that the platform allows can be said in full, and no other.
 func TestFormsAgree(t *testing.T) {
 	front, full := sit(t, FrontForm), sit(t, FullForm)
-	for seed := range uint64(12) {
+	for seed := range uint64(6) {
 		front.reset(t, seed)
 		full.reset(t, seed)
 		for k := 0; front.Running(); k++ {

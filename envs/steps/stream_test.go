@@ -174,7 +174,7 @@ func TestStreamContract(t *testing.T) {
 			c.Requests = 5
 			change(&c)
 			with := Given{Prewarm: func() (Decider, error) { return &slowest{}, nil }}
-			envtest.Run(t, func() (envs.Env, error) { return New(c, with) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 80})
+			envtest.Run(t, func() (envs.Env, error) { return New(c, with) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 40})
 		})
 	}
 }

@@ -148,7 +148,7 @@ func TestExactPlanCanBePlayed(t *testing.T) {
 	c.Ideal = Best
 	e := must.Get(NewEach(c, nil))(t)
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	const episodes = 60
+	const episodes = 30
 	played := 0
 	for seed := range uint64(episodes) {
 		must.Do(t, e.Reset(seed, nil, obs))

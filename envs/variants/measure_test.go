@@ -65,7 +65,7 @@ func TestMeasuredIsModelled(t *testing.T) {
 			m := compile(t, a)
 			choice := middle(m)
 			want := m.Evaluate(choice)
-			got := measure(t, measurer(t, m, warm(), poisson(t, 2, 150)), choice, variants.Period{Seed: 1, Minutes: 150})
+			got := measure(t, measurer(t, m, warm(), poisson(t, 2, 60)), choice, variants.Period{Seed: 1, Minutes: 60})
 			within(t, name+": mean", got.Mean, want.Seconds, 0.05)
 			if o != bill.Express { // the model prices the mean time there
 				within(t, name+": USD", got.USD, want.USD, 0.05)
@@ -95,7 +95,7 @@ func tiny(t *testing.T) *variants.Model {
 // With Poisson arrivals at rate λ and runs far shorter than the gaps, a request is cold where none came within the
 // keep-alive T before: in exp(-λT) of the cases. What a cold start adds to the mean, the tail and the bill follows.
 func TestColdStarts(t *testing.T) {
-	const rate, keep, cold, minutes = 0.05, 30.0, 0.4, 40_000
+	const rate, keep, cold, minutes = 0.05, 30.0, 0.4, 12_000
 	m := tiny(t)
 	p := variants.Platform{ColdStart: cold, KeepAlive: keep}
 	load := poisson(t, rate, minutes)

@@ -13,7 +13,7 @@ import (
 func TestSingleIsOnTheFronts(t *testing.T) {
 	ctx := context.Background()
 	asked, none := 0, 0
-	for number := uint64(1); asked < 60; number++ {
+	for number := uint64(1); asked < 45; number++ {
 		m := must.Get(generated(number, 3, 8))(t)
 		if !m.crossing() {
 			continue

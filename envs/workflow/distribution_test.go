@@ -168,7 +168,7 @@ func TestDistributionSimulated(t *testing.T) {
 	for _, app := range prcp() {
 		graphs = append(graphs, app.graph)
 	}
-	requests := 200_000
+	requests := 50_000
 	if testing.Short() {
 		requests = 20_000
 	}

@@ -95,7 +95,7 @@ func checkAnswers(t *testing.T, w *Workflow) {
 		}
 		last = way.Weight
 	}
-	if w.NumNodes() < 20 && plain < 1e6 {
+	if w.NumNodes() < 12 && plain < 1e6 {
 		laws := slices.Repeat([]Law{exponential(1)}, w.NumNodes())
 		if d, err := w.Distribution(laws, Delays{}, Grid{Points: 64}); err == nil && !(d.P50 <= d.P95 && d.P95 <= d.P99) {
 			t.Fatalf("quantiles %v, %v, %v", d.P50, d.P95, d.P99)

@@ -209,10 +209,11 @@ func TestTrackerDamaged(t *testing.T) {
 				continue
 			}
 			var st Step
-			for range 8 {
+			for moved := true; moved; {
+				moved = false
 				for run := range int32(len(tr.runs)) {
 					for n := range int32(w.NumNodes()) {
-						_ = tr.Done(run, n, &st)
+						moved = tr.Done(run, n, &st) == nil || moved
 					}
 				}
 			}

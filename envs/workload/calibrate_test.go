@@ -74,7 +74,7 @@ func TestTraceGoodness(t *testing.T) {
 func TestFitFindsItsOwnLaw(t *testing.T) {
 	profile := make([]float64, day)
 	for p := range profile {
-		profile[p] = 100 + 50*math.Sin(2*math.Pi*float64(p)/day)
+		profile[p] = 40 + 20*math.Sin(2*math.Pi*float64(p)/day)
 	}
 	truth := &calibratedProcess{fits: []fit{{profile: profile, multiplier: []float64{1, 3}, rho: 0.8, mean: 2}},
 		length: 30 * day, factor: 1}

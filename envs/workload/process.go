@@ -284,17 +284,21 @@ func fitCounts(counts []uint32, smooth int) fit {
 		}
 		mean[p] /= float64(days)
 	}
+	periodic := period == day || smooth == period
 	for p := range f.profile {
-		n := 0
-		for q := p - smooth/2; q < p-smooth/2+smooth; q++ {
-			at := q
-			if period == day || smooth == period {
-				at = (q%period + period) % period // the profile is periodic
+		n, at := 0, p-smooth/2
+		if periodic && at < 0 {
+			at += period
+		}
+		for range smooth {
+			if periodic && at == period {
+				at = 0
 			}
 			if at >= 0 && at < period {
 				f.profile[p] += mean[at]
 				n++
 			}
+			at++
 		}
 		f.profile[p] /= float64(n)
 	}

@@ -43,7 +43,7 @@ func TestMean(t *testing.T) {
 	} {
 		c := Default()
 		change(&c)
-		for _, mean := range []float64{0.37, 2.5} {
+		for _, mean := range []float64{0.37, 1.1} {
 			c.Mean = mean
 			s, err := Open(c)
 			if err != nil {

@@ -23,7 +23,7 @@ func TestLookahead(t *testing.T) {
 	sjf := must.Get(NewSJF(DefaultSJF(), env))(t)
 	r := rollout.NewRunner(env)
 	var sum [2]float64
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		for i, a := range []rollout.Actor{{Planner: ahead}, {Policy: sjf}} {
 			e := must.Get(r.Episode(a, seed))(t)
 			sum[i] += e.Return

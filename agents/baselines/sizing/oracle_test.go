@@ -128,7 +128,7 @@ func TestOracleAgainstAllTrajectories(t *testing.T) {
 			grid = append(grid, sizing.Resources{CPU: cpu, Memory: 2048, Replicas: replicas, Concurrency: 3})
 		}
 	}
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		start := play(t, e, seed)
 		free := oracle(t, e, func(c *OracleConfig) { c.Weight, c.Credit = weight, 0 })
 		bound := oracle(t, e, func(c *OracleConfig) { c.Weight, c.Credit, c.Sweeps = weight, 0, 0 })
@@ -168,7 +168,7 @@ func everyTrajectory(t testing.TB, p *Oracle, e *sizing.Env, grid []sizing.Resou
 func TestOracleBeatsRules(t *testing.T) {
 	all := baselines()
 	for _, workflow := range []string{sizing.Parallel, sizing.Branch} {
-		e := newEnv(t, 0.8, func(c *sizing.Config) { c.Workflow, c.Windows = workflow, 8 })
+		e := newEnv(t, 0.8, func(c *sizing.Config) { c.Workflow, c.Windows = workflow, 5 })
 		for seed := range uint64(2) {
 			p := oracle(t, e, func(*OracleConfig) {})
 			got := weighted(t, e, 20, rollout.Actor{Planner: p}, seed)
@@ -192,7 +192,7 @@ func TestOracleViolations(t *testing.T) {
 	e := newEnv(t, 0.8, func(c *sizing.Config) { c.Windows = 4 })
 	weight := map[float64]float64{}
 	for _, share := range []float64{0.001, 0.5} {
-		p := oracle(t, e, func(c *OracleConfig) { c.Violations, c.Credit, c.Budget = share, 0, 300 })
+		p := oracle(t, e, func(c *OracleConfig) { c.Violations, c.Credit, c.Budget = share, 0, 150 })
 		missed := 0.0
 		r := rollout.NewRunner(e)
 		r.OnStep = func(s rollout.Step) { missed += s.Info[2] }
@@ -271,13 +271,13 @@ func TestForecastDoesNotSeeRates(t *testing.T) {
 		return w
 	}
 	c := sizing.Default()
-	c.Windows, c.Start = 4, 9 // minute 10 of the evaluated part is the first that differs
+	c.Windows, c.Start = 3, 9 // minute 10 of the evaluated part is the first that differs
 	for _, rates := range []string{HistoryRates, KnownRates} {
 		var first []float32
 		for _, coming := range []int{40, 400} {
 			e := must.Get(sizing.New(c, load(coming)))(t)
 			config := DefaultForecast()
-			config.Budget, config.Samples, config.Rates = 300, 2, rates
+			config.Budget, config.Samples, config.Rates = 150, 2, rates
 			p := must.Get(NewForecast(config, e))(t)
 			all := steps(t, e, rollout.Actor{Planner: p}, 1)
 			got := append(all[0], all[1]...) // the second decision is made as minute 10 begins

@@ -360,6 +360,8 @@ func BenchmarkDecide(b *testing.B) {
 // family reaches from the fastest plan to the cheapest.
 func TestCrossing(t *testing.T) {
 	app := must.Get(steps.Preset("dag"))(t)
+	app.Platform, app.Own = steps.Own, steps.Lambda()
+	app.Own.MaxInstances = 12 // fewer options, so that no plan takes long to find
 	m := must.Get(app.Compile())(t)
 	all, g := newPlans(m, menusAt(m, 0.9), 1e-3), newGraph(m.Flow)
 	if all.front != nil {

@@ -39,7 +39,7 @@ func two(t testing.TB, rows int, noise float64) (objective, constraint *Model, x
 // Noisy EI agrees with a million plain draws from the joint posterior of objective and constraint at the rows and the
 // candidate, in which nothing is integrated in closed form. 400 scrambles of 32 Sobol points give its own error.
 func TestNoisyEIAgreesWithPlainDraws(t *testing.T) {
-	const rows, plain, scrambles = 8, 1_000_000, 400
+	const rows, plain, scrambles = 8, 250_000, 200
 	candidates := []float64{0.45, 0.4, 0.2, 0.9, 0.1, 0.2}
 	c := len(candidates) / 2
 	for _, noise := range []float64{0.1, 0.01} {

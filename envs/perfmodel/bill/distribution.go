@@ -91,8 +91,13 @@ func (l Lognormal) Above(s float64) float64 {
 	if s <= 0 {
 		return 1
 	}
+	return l.logarithm().Survival(math.Log(s))
+}
+
+// logarithm is the law of the time's logarithm.
+func (l Lognormal) logarithm() distuv.Normal {
 	v := math.Log1p(float64(l.CV * l.CV))
-	return distuv.Normal{Mu: math.Log(l.M) - float64(v/2), Sigma: math.Sqrt(v)}.Survival(math.Log(s))
+	return distuv.Normal{Mu: math.Log(l.M) - float64(v/2), Sigma: math.Sqrt(v)}
 }
 
 // Steps returns the mean number of steps, each time rounded up: the sum of the probabilities of all steps. For times of
@@ -108,8 +113,9 @@ func (l Lognormal) Steps(step float64) float64 {
 	// Below nine deviations of the logarithm every time is above.
 	v := math.Log1p(float64(l.CV * l.CV))
 	sum := math.Floor(n * math.Exp(-float64(v/2)-float64(9*math.Sqrt(v))))
+	law := l.logarithm()
 	for k := sum; ; k++ {
-		p := l.Above(k * step)
+		p := law.Survival(math.Log(k * step)) // 1 for k = 0
 		sum += p
 		if p < 1e-13 {
 			return sum

@@ -74,7 +74,7 @@ func TestCompareWithItself(t *testing.T) {
 // fitted by it had replicas' exponents a third too small.
 func TestLossesFindTheLaws(t *testing.T) {
 	c := sizing.Default()
-	rows := simulated(t, c, 400)
+	rows := simulated(t, c, 150)
 	// both returns the functions' mean of the loss, and the mean squared difference of ln p75.
 	both := func(change func(*perfmodel.Law)) (loss, squared float64) {
 		t.Helper()
@@ -124,7 +124,7 @@ func TestFitLaws(t *testing.T) {
 	l := must.Get(perfmodel.FaaSConf("update"))(t)
 	l.Work *= 2
 	c.Laws[0].Law = l
-	laws := must.Get(FitLaws(sizing.Default(), simulated(t, c, 60), 40, func(int, []float64) {}))(t)
+	laws := must.Get(FitLaws(sizing.Default(), simulated(t, c, 40), 30, func(int, []float64) {}))(t)
 	if ratio := laws[3].Alone(1000) / l.Alone(1000); ratio < 0.7 || ratio > 1.4 {
 		t.Errorf("update takes %.2f of the time that it has in the rows, from 0.5 at first", ratio)
 	}
