@@ -36,10 +36,10 @@ func TestCUDAAgreement(t *testing.T) {
 	var worst, apart tolerance
 	for name, s := range scenarios() {
 		t.Run(name, func(t *testing.T) {
-			d := agree(t, s.run(t, captured, 1), s.run(t, reference, 1), single)
+			d := agree(t, s.run(t, captured, 1)[0], s.run(t, reference, 1)[0], single)
 			worst = tolerance{max(worst.gradient, d.gradient), max(worst.parameter, d.parameter)}
-			agree(t, s.run(t, captured, 5), s.run(t, reference, 5), tolerance{math.Inf(1), 5 * single.parameter})
-			d = agree(t, s.run(t, captured, 5), s.run(t, plain, 5), tolerance{1e-6, 1e-6})
+			agree(t, s.run(t, captured, 5)[0], s.run(t, reference, 5)[0], tolerance{math.Inf(1), 5 * single.parameter})
+			d = agree(t, s.run(t, captured, 5)[0], s.run(t, plain, 5)[0], tolerance{1e-6, 1e-6})
 			apart = tolerance{max(apart.gradient, d.gradient), max(apart.parameter, d.parameter)}
 		})
 	}

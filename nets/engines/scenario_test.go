@@ -90,8 +90,8 @@ func (b *bench) read(name string, k kind, t nets.Tensor) result {
 	return result{name, k, x}
 }
 
-// run does the recorded update the given number of times and returns what it leaves.
-func (c scenario) run(t testing.TB, e nets.Engine, updates int) []result {
+// run does the recorded update and returns what it leaves after each of the given numbers of times, which ascend.
+func (c scenario) run(t testing.TB, e nets.Engine, updates ...int) (out [][]result) {
 	t.Helper()
 	b := &bench{t, e, rng.NewStream(seed, "agreement")}
 	build := c.maddpg
@@ -100,13 +100,16 @@ func (c scenario) run(t testing.TB, e nets.Engine, updates int) []result {
 	}
 	update, optimisers, read := build(b)
 	recorded := e.Record("agreement", update)
-	for range updates {
-		for _, o := range optimisers {
-			o.Advance()
+	done := 0
+	for _, n := range updates {
+		for ; done < n; done++ {
+			for _, o := range optimisers {
+				o.Advance()
+			}
+			must.Do(t, recorded.Run())
 		}
-		must.Do(t, recorded.Run())
+		out = append(out, read())
 	}
-	out := read()
 	must.Do(t, e.Err())
 	return out
 }

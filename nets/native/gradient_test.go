@@ -11,7 +11,7 @@ import (
 
 // Gradients w.r.t. parameters and inputs are those of finite differences, for every kind of network and every loss.
 func TestGradients(t *testing.T) {
-	all := must.Get(netstest.Gradients(New(Options{DType: nets.Float64})))(t)
+	all := must.Get(netstest.Gradients(New(Options{DType: nets.Float64}), 1))(t)
 	for _, g := range all {
 		if !(g.Error <= 1e-8) {
 			t.Error(g)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestGradientsAreThoseOfFiniteDifferences(t *testing.T) {
-	all := must.Get(netstest.Gradients(newEngine(t, nets.Float64)))(t)
+	all := must.Get(netstest.Gradients(newEngine(t, nets.Float64), 1))(t)
 	for _, g := range all {
 		if !(g.Error <= 1e-8) {
 			t.Error(g)

@@ -62,7 +62,7 @@ func TestDefectsAreFound(t *testing.T) {
 		{loss: "policy gradient"},
 	} {
 		d.Engine = newNative(nets.Float64)
-		all := must.Get(Gradients(d))(t)
+		all := must.Get(Gradients(d, 1))(t)
 		worst := Worst(all)
 		if !(worst.Error > 0.9*defect && worst.Error < 1.1*defect) {
 			t.Errorf("%+v: the worst is %v, want %g of the largest", d, worst, defect)
@@ -74,10 +74,10 @@ func TestDefectsAreFound(t *testing.T) {
 }
 
 func TestGradientsRefuses(t *testing.T) {
-	if _, err := Gradients(newNative(nets.Float32)); err == nil || !strings.Contains(err.Error(), "want float64") {
+	if _, err := Gradients(newNative(nets.Float32), 1); err == nil || !strings.Contains(err.Error(), "want float64") {
 		t.Errorf("float32: error %v", err)
 	}
-	if _, err := Gradients(failing{newNative(nets.Float64)}); err == nil || !strings.Contains(err.Error(),
+	if _, err := Gradients(failing{newNative(nets.Float64)}, 1); err == nil || !strings.Contains(err.Error(),
 		"netstest: attention exp: ") {
 		t.Errorf("error %v, want that of the first network", err)
 	}
@@ -105,7 +105,7 @@ func TestWorst(t *testing.T) {
 }
 
 func ExampleGradients() {
-	all, err := Gradients(native.New(native.Options{DType: nets.Float64}))
+	all, err := Gradients(native.New(native.Options{DType: nets.Float64}), 1)
 	if err != nil {
 		fmt.Println(err)
 		return
