@@ -38,14 +38,11 @@ type curve struct {
 	x, y []float64
 }
 
-// points of a curve.
-const points = 25
-
 func (s size) tradeoffs(ctx context.Context, o *suite.Options) (*fig56, error) {
 	f := &fig56{panels: make([]panel, 3)}
 	app3, app4, app6 := s.models[2], s.models[3], s.models[5]
 	err := o.Each(ctx, "trade-offs", 4, func(i int) error {
-		t := &tracer{ctx: ctx}
+		t := &tracer{ctx: ctx, points: s.points}
 		switch i {
 		case 0:
 			t.overBudget(app3)
@@ -68,8 +65,9 @@ func (s size) tradeoffs(ctx context.Context, o *suite.Options) (*fig56, error) {
 
 // tracer works out a panel of an application. After an error nothing more is solved.
 type tracer struct {
-	ctx   context.Context
-	model *variants.Model
+	ctx    context.Context
+	points int
+	model  *variants.Model
 	panel
 	err error
 }
@@ -90,8 +88,8 @@ func (t *tracer) begin(m *variants.Model, what, x, y string) {
 // nothing keeps the bounds.
 func (t *tracer) trace(name string, from, to float64, problem func(x float64) variants.Problem) {
 	c := curve{name: name}
-	for i := 0; i < points && t.err == nil; i++ {
-		x := from + (to-from)*float64(i)/(points-1)
+	for i := 0; i < t.points && t.err == nil; i++ {
+		x := from + (to-from)*float64(i)/float64(t.points-1)
 		q := problem(x)
 		plan := t.solve(q)
 		if out := (*variants.Infeasible)(nil); q.Objective == variants.Accuracy && errors.As(t.err, &out) {

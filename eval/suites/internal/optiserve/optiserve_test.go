@@ -18,7 +18,7 @@ var long = flag.Bool("long", false, "run the suite as stoker suite optiserve --q
 
 // small plays few problems.
 func small(ctx context.Context, o suite.Options, r *suite.Report) error {
-	return play(ctx, &o, r, size{per: 6, sweep: 2, swept: []float64{1, 1000}, tails: []int{1}})
+	return play(ctx, &o, r, size{per: 3, points: 7, sweep: 1, swept: []float64{1, 1000}, tails: []int{1}})
 }
 
 // A result does not depend on the workers, nothing in it is missing, and the exact optimum bounds what heuristics reach.

@@ -33,6 +33,7 @@ func Suite() suite.Suite {
 // size says how much is played.
 type size struct {
 	per    int       // problems of an application, for each seed
+	points int       // of a curve
 	sweep  int       // seeds over which the weight is varied and tails are measured
 	swept  []float64 // the weights
 	tails  []int     // applications whose tails are measured
@@ -48,7 +49,7 @@ type evidence struct {
 }
 
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
-	s := size{per: 250, sweep: 3, swept: []float64{0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6}, tails: []int{2, 3, 4, 5}}
+	s := size{per: 250, points: 25, sweep: 3, swept: []float64{0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6}, tails: []int{2, 3, 4, 5}}
 	if o.Quick {
 		s.sweep = 2
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 
@@ -98,6 +99,7 @@ func edges(m *steps.Model) (next [][]int, into []int) {
 // paper's workflows are the same for every seed; a seed draws some workflows more.
 type planned struct {
 	workflows []string
+	drawn     uint64 // workflows of a seed
 	deciders  []string
 	over      *report.Cube[float64]
 	late      []int // plans of a decider later than the limit
@@ -106,12 +108,9 @@ type planned struct {
 // paperOver is Fig. 21 in percent.
 var paperOver = map[string]float64{"ml": 4.1, "vp": 3.5, "dag": 2.6}
 
-// generated is how many workflows a seed draws.
-const generated = 10
-
-func planOffline(ctx context.Context, o *suite.Options) (*planned, error) {
-	p := &planned{workflows: append(append([]string{}, workflows...), "generated"), deciders: []string{"StepConf", "replan"},
-		late: make([]int, 2)}
+func (n size) planOffline(ctx context.Context, o *suite.Options) (*planned, error) {
+	p := &planned{workflows: append(slices.Clone(n.planned), "generated"), drawn: n.drawn,
+		deciders: []string{"StepConf", "replan"}, late: make([]int, 2)}
 	p.over = report.NewCube[float64](len(o.Seeds), report.Axis{Name: "workflow", Len: len(p.workflows)},
 		report.Axis{Name: "decider", Len: len(p.deciders)}, report.Axis{Name: "limit", Len: len(four)})
 	late := make([][2]int, len(o.Seeds)+1)
@@ -119,7 +118,7 @@ func planOffline(ctx context.Context, o *suite.Options) (*planned, error) {
 		if s == len(o.Seeds) {
 			return p.published(&late[s])
 		}
-		return p.drawn(s, o.Seeds[s], &late[s])
+		return p.generated(s, o.Seeds[s], &late[s])
 	})
 	for _, l := range late {
 		p.late[0], p.late[1] = p.late[0]+l[0], p.late[1]+l[1]
@@ -129,7 +128,7 @@ func planOffline(ctx context.Context, o *suite.Options) (*planned, error) {
 
 // published plans for the paper's workflows.
 func (p *planned) published(late *[2]int) error {
-	for k, name := range workflows {
+	for k, name := range p.workflows[:len(p.workflows)-1] {
 		m, err := preset(name, steps.Knative)
 		if err != nil {
 			return err
@@ -146,10 +145,10 @@ func (p *planned) published(late *[2]int) error {
 	return nil
 }
 
-// drawn plans for a seed's workflows, which nothing was chosen on.
-func (p *planned) drawn(s int, seed uint64, late *[2]int) error {
-	for i := range uint64(generated) {
-		app, err := steps.Generate(steps.FirstUnseen+seed*generated+i, steps.DefaultGenerated())
+// generated plans for a seed's workflows, which nothing was chosen on.
+func (p *planned) generated(s int, seed uint64, late *[2]int) error {
+	for i := range p.drawn {
+		app, err := steps.Generate(steps.FirstUnseen+seed*p.drawn+i, steps.DefaultGenerated())
 		if err != nil {
 			return err
 		}
@@ -157,7 +156,7 @@ func (p *planned) drawn(s int, seed uint64, late *[2]int) error {
 		if err != nil {
 			return err
 		}
-		err = p.beside(m, late, func(d, f int, over float64) { p.over.At(len(workflows), d, f)[s] += over / generated })
+		err = p.beside(m, late, func(d, f int, over float64) { p.over.At(len(p.workflows)-1, d, f)[s] += over / float64(p.drawn) })
 		if err != nil {
 			return err
 		}
@@ -179,9 +178,10 @@ func (p *planned) beside(m *steps.Model, late *[2]int, tell func(decider, limit 
 	if err != nil {
 		return err
 	}
-	for i, d := range []steps.Decider{stepconf, planner} {
-		for f, factor := range four {
-			best, got := offline(m, oracle, factor*m.Fastest), offline(m, d, factor*m.Fastest)
+	for f, factor := range four {
+		best := offline(m, oracle, factor*m.Fastest)
+		for i, d := range []steps.Decider{stepconf, planner} {
+			got := offline(m, d, factor*m.Fastest)
 			if tell(i, f, 100*(got.usd/best.usd-1)); got.late {
 				late[i]++
 			}
@@ -204,7 +204,7 @@ func (p *planned) mean(workflow, decider int) []float64 {
 func (p *planned) report(r *suite.Report) {
 	fig := report.NewFigure("fig21", "How much dearer than the exact optimum plans are where every step takes its predicted time.",
 		chart.Figure{Title: "Offline plans beside the exact optimum", Columns: len(p.workflows), Width: 6 * vg.Centimeter,
-			Height: 6 * vg.Centimeter, Under: fmt.Sprintf("generated: %d workflows of each seed; rings: the paper's mean", generated)},
+			Height: 6 * vg.Centimeter, Under: fmt.Sprintf("generated: %d workflows of each seed; rings: the paper's mean", p.drawn)},
 		"workflow", "decider", "limit / fastest", "over the optimum [%]", "low", "high")
 	fig.Key(chart.Entry{Dot: true}, p.deciders...)
 	for k, name := range p.workflows {
@@ -226,5 +226,5 @@ func (p *planned) report(r *suite.Report) {
 	}
 	r.Figure(*fig)
 	r.Note("Fig. 21: plans later than the limit by their own predictions: StepConf %d, replan %d of %d", p.late[0], p.late[1],
-		len(four)*(len(workflows)+generated*p.over.Seeds()))
+		len(four)*(len(p.workflows)-1+int(p.drawn)*p.over.Seeds()))
 }

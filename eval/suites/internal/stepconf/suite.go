@@ -31,6 +31,8 @@ type size struct {
 	runs     int // of a step, for each seed
 	requests int // of a workflow under a limit, for each seed
 	worlds   []world
+	planned  []string // workflows that are planned offline
+	drawn    uint64   // further ones, for each seed
 }
 
 // evidence is what the claims are measured from.
@@ -47,7 +49,7 @@ type evidence struct {
 }
 
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
-	return play(ctx, &o, r, size{runs: 20, requests: 20, worlds: worlds})
+	return play(ctx, &o, r, size{runs: 20, requests: 20, worlds: worlds, planned: workflows, drawn: 10})
 }
 
 func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error {
@@ -60,7 +62,7 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 		suite.Stage(&e.whole, estimateSteps, (*estimated).report),
 		suite.Stage(&e.sweep, s.play, (*sweep).reportLimits, (*sweep).reportGains, (*sweep).reportParallelism,
 			(*sweep).reportBreakdown),
-		suite.Stage(&e.planned, planOffline, (*planned).report),
+		suite.Stage(&e.planned, s.planOffline, (*planned).report),
 		suite.Stage(&e.warmed, s.prewarming, (*warmed).report),
 	)
 	if err != nil {
