@@ -1,9 +1,11 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -13,7 +15,7 @@ import (
 // random plays in every environment: its actions are legal, follow from the seed and from what was saved, and drawing
 // them does not allocate.
 func TestRandomPlaysEverywhere(t *testing.T) {
-	c := Default()
+	c := catalog.Default()
 	r := must.Get(c.Baseline("random"))(t)
 	for _, row := range c.Envs {
 		t.Run(row.ID, func(t *testing.T) {
@@ -34,7 +36,7 @@ func TestRandomPlaysEverywhere(t *testing.T) {
 
 // playRandom returns the actions of at most 40 steps of an episode. In the middle the policy is replaced by one that was
 // restored from it.
-func playRandom(t *testing.T, r Baseline, env envs.Env, seed uint64) (actions []float32) {
+func playRandom(t *testing.T, r catalog.Baseline, env envs.Env, seed uint64) (actions []float32) {
 	t.Helper()
 	build := func() envs.Policy {
 		a := must.Get(r.New(r.Config(), env))(t)

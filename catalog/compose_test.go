@@ -1,10 +1,12 @@
-package catalog
+package catalog_test
 
 import (
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -29,7 +31,7 @@ func on(t testing.TB, scheduler string) *pricing.Config {
 
 func priced(t testing.TB, c *pricing.Config) *pricing.Pricing {
 	t.Helper()
-	e := must.Get(Default().NewEnv(pricing.ID, c, workload.Default()))(t)
+	e := must.Get(catalog.Default().NewEnv(pricing.ID, c, workload.Default()))(t)
 	p, ok := envs.As[*pricing.Pricing](e)
 	if !ok {
 		t.Fatalf("NewEnv gives a %T", e)
@@ -45,7 +47,7 @@ func TestSchedulersByName(t *testing.T) {
 			c := on(t, name)
 			p := priced(t, c)
 			s := must.Get(pricing.NewSlots(*c, workload.Default(), nil))(t)
-			r := must.Get(Default().Baseline(name))(t)
+			r := must.Get(catalog.Default().Baseline(name))(t)
 			actor := must.Get(r.New(r.Config(), s))(t)
 			inside := must.Get(rollout.NewRunner(p).Episode(rollout.Actor{Policy: pricing.NewStatic(c)}, 3))(t)
 			alone := must.Get(rollout.NewRunner(s).Episode(actor, 3))(t)
@@ -58,7 +60,7 @@ func TestSchedulersByName(t *testing.T) {
 			if p.Config().Scheduler != name || inside.Info[6] == 0 {
 				t.Errorf("scheduler %s, %v jobs", p.Config().Scheduler, inside.Info[6])
 			}
-			envtest.Run(t, func() (envs.Env, error) { return Default().NewEnv(pricing.ID, c, workload.Default()) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 7})
+			envtest.Run(t, func() (envs.Env, error) { return catalog.Default().NewEnv(pricing.ID, c, workload.Default()) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 7})
 		})
 	}
 }
@@ -97,8 +99,8 @@ func TestNewEnv(t *testing.T) {
 
 // The pricer plays an evaluation's episode as a baseline, above each of the schedulers, and moves.
 func TestPBAIsARival(t *testing.T) {
-	r := must.Get(Default().Baseline("pba"))(t)
-	if r.Kind != Heuristic {
+	r := must.Get(catalog.Default().Baseline("pba"))(t)
+	if r.Kind != catalog.Heuristic {
 		t.Errorf("pba is of kind %s", r.Kind)
 	}
 	for _, name := range schedulerNames {
@@ -136,7 +138,7 @@ func TestCompositionErrors(t *testing.T) {
 	} {
 		c := pricing.Default()
 		change(&c)
-		if _, err := Default().NewEnv(pricing.ID, &c, workload.Default()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := catalog.Default().NewEnv(pricing.ID, &c, workload.Default()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
@@ -148,7 +150,7 @@ func TestCompositionErrors(t *testing.T) {
 	if err := baselines.Terms("fcfs", &c); err == nil || !strings.Contains(err.Error(), "scheduler is") {
 		t.Errorf("Terms of fcfs: %v", err)
 	}
-	if _, err := Default().NewEnv("stoker/Pricing-v9", &c, workload.Default()); err == nil {
+	if _, err := catalog.Default().NewEnv("stoker/Pricing-v9", &c, workload.Default()); err == nil {
 		t.Error("an unknown environment was made")
 	}
 }

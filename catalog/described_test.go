@@ -1,9 +1,11 @@
-package catalog
+package catalog_test
 
 import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/must"
@@ -11,7 +13,7 @@ import (
 
 // A reader of `stoker envs ID` learns of every number what it means, and of shares of a range what their ends stand for.
 func TestEveryNumberIsDescribed(t *testing.T) {
-	for _, e := range Default().Envs {
+	for _, e := range catalog.Default().Envs {
 		env := must.Get(e.New(e.Config(), shortLoad()))(t)
 		for _, k := range env.Spec().Kinds {
 			check := func(what string, s envs.Space, names, units, docs []string) {

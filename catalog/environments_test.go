@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -21,7 +23,7 @@ import (
 // Every environment in the table is built by its defaults, is what its ID says and keeps the contract.
 func TestEntries(t *testing.T) {
 	problems := 0
-	for _, e := range Default().Envs {
+	for _, e := range catalog.Default().Envs {
 		t.Run(e.ID, func(t *testing.T) {
 			config := e.Config()
 			if err := bounds.Check(config); err != nil {
@@ -57,7 +59,7 @@ func TestEntries(t *testing.T) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic:    "environments",
-		Claim:    fmt.Sprintf("all %d environments pass envtest's %d checks", len(Default().Envs), len(envtest.Checks())),
+		Claim:    fmt.Sprintf("all %d environments pass envtest's %d checks", len(catalog.Default().Envs), len(envtest.Checks())),
 		Bound:    "no problem",
 		Measured: fmt.Sprintf("%d problems", problems),
 		Holds:    problems == 0,
@@ -76,7 +78,7 @@ func checkTags(t *testing.T, typ reflect.Type) {
 }
 
 func TestConfigurationsAreNotShared(t *testing.T) {
-	for _, e := range Default().Envs {
+	for _, e := range catalog.Default().Envs {
 		a, b := e.Config(), e.Config()
 		if a == b {
 			t.Errorf("%s: Config returns the same pointer twice", e.ID)
@@ -89,7 +91,7 @@ func TestConfigurationsAreNotShared(t *testing.T) {
 
 // An error's environment is nil, not an interface around nothing.
 func TestFailingBuildIsNil(t *testing.T) {
-	e := must.Get(Default().Env("stoker/CartPole-v1"))(t)
+	e := must.Get(catalog.Default().Env("stoker/CartPole-v1"))(t)
 	c := e.Config()
 	reflect.ValueOf(c).Elem().FieldByName("MaxSteps").SetInt(-1)
 	if env, err := e.New(c, workload.Default()); err == nil || env != nil {
@@ -98,8 +100,8 @@ func TestFailingBuildIsNil(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	for _, e := range Default().Envs {
-		if f, err := Default().Env(e.ID); err != nil || f.ID != e.ID {
+	for _, e := range catalog.Default().Envs {
+		if f, err := catalog.Default().Env(e.ID); err != nil || f.ID != e.ID {
 			t.Errorf("%q finds %q, error %v", e.ID, f.ID, err)
 		}
 	}
@@ -110,11 +112,11 @@ func TestFind(t *testing.T) {
 		"sizng":              `Did you mean "stoker/Sizing-v2"?`,
 		"gym/CartPole-v1":    `Did you mean "stoker/CartPole-v1"?`,
 	} {
-		if _, err := Default().Env(given); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := catalog.Default().Env(given); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives %v, want a message with %s", given, err, want)
 		}
 	}
-	_, err := Default().Env("x")
+	_, err := catalog.Default().Env("x")
 	if err == nil || strings.Contains(err.Error(), "mean") || !strings.Contains(err.Error(), "stoker/LQR-v1") {
 		t.Errorf("a name that is near none gives %v", err)
 	}
@@ -138,8 +140,8 @@ func TestApplicationFiles(t *testing.T) {
 		write("empty.yaml", ""):            "the file is empty",
 		filepath.Join(dir, "missing.yaml"): "no such file",
 	} {
-		for _, id := range []string{variants.ID, variants.EachID, EachFlatID} {
-			e, err := Default().Env(id)
+		for _, id := range []string{variants.ID, variants.EachID, catalog.EachFlatID} {
+			e, err := catalog.Default().Env(id)
 			must.Do(t, err)
 			c := variants.DefaultEnv()
 			c.Workflow = file
@@ -160,7 +162,7 @@ func TestWorkflowFiles(t *testing.T) {
 		"  - {name: f, tasks: 8, law: {a: 1}, download: {objects: 8, mb: 4}, upload: {objects: 0, mb: 0}}\n" +
 		"  - {name: g, tasks: 8, law: {a: 1}, download: {objects: 8, mb: 4}, upload: {objects: 1, mb: 2}}\n"
 	file := filepath.Join(t.TempDir(), "flow.yaml")
-	e := must.Get(Default().Env(steps.ID))(t)
+	e := must.Get(catalog.Default().Env(steps.ID))(t)
 	for want, text := range map[string]string{
 		"":                                     text,
 		"flow.yaml:5: steps[1].law is missing": strings.Replace(text, "{name: g, tasks: 8, law: {a: 1},", "{name: g, tasks: 8,", 1),

@@ -1,9 +1,11 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state/statetest"
@@ -65,7 +67,7 @@ func load(t *testing.T, s saver, saved, fields []byte) (accepted bool) {
 // Whatever the fields of a saved state say, every environment of the table refuses it or goes on from it: an error is
 // fine, a panic is not, and a state that was refused changes nothing.
 func FuzzState(f *testing.F) {
-	all := Default().Envs
+	all := catalog.Default().Envs
 	made, saved := make([]envs.Env, len(all)), make([][]byte, len(all))
 	for i, e := range all {
 		var err error
@@ -109,7 +111,7 @@ func FuzzState(f *testing.F) {
 // FuzzVector is FuzzState for the state of several copies and the episodes under way. Actions are drawn from what the
 // loaded state shows.
 func FuzzVector(f *testing.F) {
-	all := Default().Envs
+	all := catalog.Default().Envs
 	made, saved := make([]*envs.Vector, len(all)), make([][]byte, len(all))
 	for i, e := range all {
 		var err error

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -27,14 +29,14 @@ var (
 )
 
 // shortSteps is how much of each seed of a golden trace is compared without -long.
-const shortSteps = 200
+const shortSteps = 100
 
 // form makes an environment's configuration and workload from the defaults and a golden trace's settings. Traces are
 // recorded under the load of the sizing experiments, unless their settings say otherwise.
 func form(t testing.TB, id string, set []string) *configs.Experiment {
 	t.Helper()
 	settings := append([]string{fmt.Sprint("workload.factor=", sizing.DefaultFactor)}, set...)
-	x := must.Get(configs.Parse("golden", []byte("name: golden\nagent: maddpg\nenv: "+id+"\n"), settings, Default()))(t)
+	x := must.Get(configs.Parse("golden", []byte("name: golden\nagent: maddpg\nenv: "+id+"\n"), settings, catalog.Default()))(t)
 	return x
 }
 
@@ -57,7 +59,7 @@ func (c *counter) Errorf(format string, args ...any) {
 
 // Every environment in the table emits, to the bit, what it did when its trace was recorded.
 func TestGoldenTraces(t *testing.T) {
-	all, traces, broken := Default().Envs, 0, 0
+	all, traces, broken := catalog.Default().Envs, 0, 0
 	for _, e := range all {
 		if len(e.Golden) == 0 {
 			t.Errorf("%s has no golden trace", e.ID)

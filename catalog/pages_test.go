@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
@@ -10,13 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/catalog"
+
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // page is the list of all rows for people. It is made by this test: go test ./catalog -run Page -update.
 const page = "docs/catalog.md"
 
-func pageText(c *Catalog) []byte {
+func pageText(c *catalog.Catalog) []byte {
 	var b bytes.Buffer
 	link := func(p string) string { return fmt.Sprintf("[%s](%s)", path.Base(p), strings.TrimPrefix(p, "docs/")) }
 	b.WriteString("# What there is\n\nEvery environment, learner and baseline of `stoker envs` and `stoker agents`. [extending.md](extending.md) " +
@@ -42,7 +44,7 @@ func pageText(c *Catalog) []byte {
 			fmt.Fprintf(&b, "\nIn %s (%s):\n\n| name | what it does |\n|---|---|\n", in, link(r.Page))
 		}
 		doc := r.Doc
-		if r.Kind != Heuristic {
+		if r.Kind != catalog.Heuristic {
 			doc = string(r.Kind) + ": " + doc
 		}
 		if !slices.Equal(r.Envs, first) {
@@ -56,7 +58,7 @@ func pageText(c *Catalog) []byte {
 // The page for people lists what the table has.
 func TestPage(t *testing.T) {
 	file := filepath.Join("..", filepath.FromSlash(page))
-	want := pageText(Default())
+	want := pageText(catalog.Default())
 	if *update {
 		must.Do(t, os.WriteFile(file, want, 0o666))
 	}
@@ -68,7 +70,7 @@ func TestPage(t *testing.T) {
 
 // Every row has a name of its own, a sentence, and a page that names it.
 func TestRows(t *testing.T) {
-	c := Default()
+	c := catalog.Default()
 	seen := map[string]bool{}
 	check := func(name, doc, page string) {
 		t.Helper()

@@ -1,10 +1,12 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/internal/must"
@@ -14,8 +16,8 @@ import (
 func TestShippedConfigurationsStandWithoutPresets(t *testing.T) {
 	for _, name := range configs.Shipped() {
 		text := must.Get(configs.Read(name))(t)
-		with := must.Get(configs.Parse(name, text, nil, Default()))(t)
-		without := must.Get(configs.ParseResolved(name, text, nil, Default()))(t)
+		with := must.Get(configs.Parse(name, text, nil, catalog.Default()))(t)
+		without := must.Get(configs.ParseResolved(name, text, nil, catalog.Default()))(t)
 		if a, b := yamlOf(t, with), yamlOf(t, without); !bytes.Equal(a, b) {
 			t.Errorf("configs/%s leaves a preset's key out: write its value into the file\n%s", name, differing(a, b))
 		}
@@ -39,7 +41,7 @@ func yamlOf(t *testing.T, x *configs.Experiment) []byte {
 // Every preset and every list of baselines is read, belongs to its environment, and a file with them resolves to a file
 // that reads back to the same.
 func TestPresetsAreRead(t *testing.T) {
-	all := Default()
+	all := catalog.Default()
 	for _, e := range all.Envs {
 		learners := []string{"maddpg"}
 		for name := range e.Presets {
@@ -50,7 +52,7 @@ func TestPresetsAreRead(t *testing.T) {
 			x := must.Get(configs.Parse(source, []byte("name: p\nenv: "+e.ID+"\nagent: "+name+"\n"), nil, all))(t)
 			for _, r := range x.Eval.Baselines {
 				row, err := all.Baseline(r.Name)
-				if err != nil || all.PlaysIn(row, e.ID) == "" || row.Kind == Oracle {
+				if err != nil || all.PlaysIn(row, e.ID) == "" || row.Kind == catalog.Oracle {
 					t.Errorf("%s: baseline %s: %v, made for %v, %s", e.ID, r.Name, err, row.Envs, row.Kind)
 				}
 			}
@@ -74,14 +76,14 @@ func TestTheFileGoesOverPresets(t *testing.T) {
 		{"wrappers: {normalize_observation: {clip: 0}}\neval: {baselines: []}\n", "gamma: 0.5\nclip: 0\nbaselines: []"},
 		{"wrappers: {normalize_observation: {}}\neval: {baselines: [random]}\n", "clip: 10\nname: random"},
 	} {
-		x := must.Get(configs.Parse("test", []byte(text+c.more), nil, Default()))(t)
+		x := must.Get(configs.Parse("test", []byte(text+c.more), nil, catalog.Default()))(t)
 		a := yamlOf(t, x)
 		for _, want := range strings.Split(c.want, "\n") {
 			if !strings.Contains(string(a), want) {
 				t.Errorf("with %q: no %q in\n%s", c.more, want, a)
 			}
 		}
-		y := must.Get(configs.Parse("again", a, nil, Default()))(t)
+		y := must.Get(configs.Parse("again", a, nil, catalog.Default()))(t)
 		if b := yamlOf(t, y); !bytes.Equal(a, b) {
 			t.Errorf("with %q: reads back to other settings:\n%s", c.more, differing(a, b))
 		}

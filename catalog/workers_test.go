@@ -1,9 +1,11 @@
-package catalog
+package catalog_test
 
 import (
 	"fmt"
 	"hash/fnv"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -15,11 +17,11 @@ import (
 // However many goroutines step the copies of an environment, every reward, end, info and finished episode is the same
 // to the bit, and so is all state in the end.
 func TestWorkersDoNotMatter(t *testing.T) {
-	copies, steps, counts := 4, 40, []int{3}
+	copies, steps, counts := 4, 25, []int{3}
 	if *long {
 		copies, steps, counts = 8, 100, []int{2, 8}
 	}
-	all, other := Default().Envs, 0
+	all, other := catalog.Default().Envs, 0
 	for _, e := range all {
 		run := func(workers int) uint64 {
 			v := must.Get(envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), sizing.DefaultWorkload()) },
