@@ -115,7 +115,7 @@ func (l Lognormal) Steps(step float64) float64 {
 	sum := math.Floor(n * math.Exp(-float64(v/2)-float64(9*math.Sqrt(v))))
 	law := l.logarithm()
 	for k := sum; ; k++ {
-		p := law.Survival(math.Log(k * step)) // 1 for k = 0
+		p := float64(law.Survival(math.Log(k * step))) // 1 for k = 0
 		sum += p
 		if p < 1e-13 {
 			return sum
