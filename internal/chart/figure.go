@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"errors"
 	"image/color"
+	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -57,10 +58,9 @@ const (
 	dpi = 150
 )
 
-// PNG draws the figure at a resolution in dots per inch.
+// PNG draws the figure at a resolution in dots per inch, in its 256 most frequent colours.
 func (f *Figure) PNG(w io.Writer, dpi int) error {
-	_, err := vgimg.PngCanvas{Canvas: f.image(dpi)}.WriteTo(w)
-	return err
+	return png.Encode(w, paletted(f.image(dpi).Image()))
 }
 
 func (f *Figure) image(dpi int) *vgimg.Canvas {

@@ -3,8 +3,10 @@ package chart
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"image"
 	"image/color"
+	imagedraw "image/draw"
 	"image/png"
 	"io"
 	"maps"
@@ -115,9 +117,8 @@ func (c outlined) fillGlyph(segments sfnt.Segments, at vg.Point, x fixed.Int26_6
 	}
 }
 
-// CompactPNG encodes the PNG file of a chart again with a palette, in a third to half of the bytes. A chart has few
-// colours; the many shades at edges become the nearest of the 256 most frequent colours. Where the result is not
-// smaller, CompactPNG returns file itself.
+// CompactPNG encodes the PNG file of a chart again, with a palette of at most 256 colours. Where the result is larger, CompactPNG
+// returns file itself.
 func CompactPNG(file []byte) ([]byte, error) {
 	img, err := png.Decode(bytes.NewReader(file))
 	if err != nil {
@@ -127,13 +128,13 @@ func CompactPNG(file []byte) ([]byte, error) {
 	if err := compact(&b, img); err != nil {
 		return nil, err
 	}
-	if b.Len() >= len(file) {
+	if b.Len() > len(file) {
 		return file, nil
 	}
 	return b.Bytes(), nil
 }
 
-// CompactPNG draws the figure as PNG does, and writes what [CompactPNG] makes of that.
+// CompactPNG draws the figure as PNG does, and takes three times as long for a file that is a tenth smaller.
 func (f *Figure) CompactPNG(w io.Writer, dpi int) error {
 	return compact(w, f.image(dpi).Image())
 }
@@ -142,60 +143,50 @@ func compact(w io.Writer, img image.Image) error {
 	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, paletted(img))
 }
 
-// paletted is an image in its most frequent colours.
+// paletted is an image in its 256 most frequent colours. A chart has few; the many shades at edges become the nearest of them.
 func paletted(img image.Image) *image.Paletted {
 	bounds := img.Bounds()
-	plain, isPlain := img.(*image.RGBA)
-	each := func(do func(x, y int, c color.RGBA)) {
-		for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-			for x := bounds.Min.X; x < bounds.Max.X; x++ {
-				if isPlain {
-					do(x, y, plain.RGBAAt(x, y))
-					continue
-				}
-				r, g, b, a := img.At(x, y).RGBA()
-				do(x, y, color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)})
-			}
-		}
+	if few, ok := img.(*image.Paletted); ok {
+		return few
+	}
+	plain, ok := img.(*image.RGBA)
+	if !ok || plain.Stride != 4*bounds.Dx() {
+		plain = image.NewRGBA(bounds)
+		imagedraw.Draw(plain, bounds, img, bounds.Min, imagedraw.Src)
 	}
 	// Neighbours mostly have one colour: runs of it are counted, and found in the palette, at once.
-	count := map[color.RGBA]int{}
-	var last color.RGBA
-	run := 0
-	each(func(_, _ int, c color.RGBA) {
-		if c != last {
-			count[last] += run
-			last, run = c, 0
+	runs := func(do func(colour uint32, from, to int)) {
+		from, last := 0, uint32(0)
+		for i := 0; i < len(plain.Pix); i += 4 {
+			if c := binary.BigEndian.Uint32(plain.Pix[i:]); i == 0 || c != last {
+				do(last, from, i/4)
+				from, last = i/4, c
+			}
 		}
-		run++
-	})
-	count[last] += run
-	if count[color.RGBA{}] == 0 {
-		delete(count, color.RGBA{}) // the run of none, before the first
+		do(last, from, len(plain.Pix)/4)
 	}
+	count := map[uint32]int{}
+	runs(func(c uint32, from, to int) {
+		if to > from {
+			count[c] += to - from
+		}
+	})
 	// By count, and then by value, so that one image always gives the same palette.
-	colours := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
-		return cmp.Or(count[b]-count[a], cmp.Compare(value(a), value(b)))
-	})
+	colours := slices.SortedFunc(maps.Keys(count), func(a, b uint32) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
 	var palette color.Palette
-	for _, c := range colours[:min(256, len(colours))] {
-		palette = append(palette, c)
-	}
-	index := make(map[color.RGBA]uint8, len(colours))
-	for _, c := range colours {
-		index[c] = uint8(palette.Index(c))
+	index := make(map[uint32]uint8, len(colours))
+	for i, c := range colours {
+		of := color.RGBA{uint8(c >> 24), uint8(c >> 16), uint8(c >> 8), uint8(c)}
+		if i < 256 {
+			palette = append(palette, of)
+		}
+		index[c] = uint8(palette.Index(of))
 	}
 	out := image.NewPaletted(bounds, palette)
-	at := index[last]
-	each(func(x, y int, c color.RGBA) {
-		if c != last {
-			last, at = c, index[c]
+	runs(func(c uint32, from, to int) {
+		for i, at := from, index[c]; i < to; i++ {
+			out.Pix[i] = at
 		}
-		out.Pix[out.PixOffset(x, y)] = at
 	})
 	return out
-}
-
-func value(c color.RGBA) uint32 {
-	return uint32(c.R)<<24 | uint32(c.G)<<16 | uint32(c.B)<<8 | uint32(c.A)
 }
