@@ -120,8 +120,8 @@ func (w *world) key() string {
 	return string(b)
 }
 
-// small makes a world of at most 6 vGPUs with at most 8 jobs waiting, in a state that random orders have led to.
-func small(t testing.TB, seed uint64, patience int) *Slots {
+// small makes a world of at most 6 vGPUs with at most 8 jobs waiting, in a state that random orders have led to, and what is seen there.
+func small(t testing.TB, seed uint64, patience int) (*Slots, *envs.Observation) {
 	t.Helper()
 	s := rng.NewStream(seed, "small worlds")
 	c := Default()
@@ -150,7 +150,8 @@ func small(t testing.TB, seed uint64, patience int) *Slots {
 	for range 1 + s.IntN(8) {
 		e.admit(s.IntN(len(e.fn)), 1)
 	}
-	return e
+	e.seeSlot(obs)
+	return e, obs
 }
 
 // lookahead is the number of coming slots over which costs are compared.
@@ -159,7 +160,7 @@ const lookahead = 6
 // optimum is the least cost over the coming slots in a small world.
 func optimum(t testing.TB, seed uint64, patience int) float64 {
 	t.Helper()
-	e := small(t, seed, patience)
+	e, _ := small(t, seed, patience)
 	s := &search{obs: envs.NewObservation(e.spec), out: envs.NewOutcome(e.spec), best: map[string]float64{}}
 	for range lookahead + 1 {
 		o := must.Get(NewSlots(*e.Config(), workload.Default(), nil))(t)
@@ -172,10 +173,9 @@ func optimum(t testing.TB, seed uint64, patience int) float64 {
 // paid is what ARMS's orders cost over them.
 func paid(t testing.TB, seed uint64, config ARMSConfig, patience int) (arms float64) {
 	t.Helper()
-	e := small(t, seed, patience)
+	e, obs := small(t, seed, patience)
 	p := must.Get(NewARMS(config, e.Config()))(t)
-	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
-	e.seeSlot(obs)
+	act, out := envs.NewAction(e.spec), envs.NewOutcome(e.spec)
 	for range lookahead {
 		must.Do(t, p.Act(obs, act, true))
 		must.Do(t, e.Step(act, obs, out))
