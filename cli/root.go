@@ -134,8 +134,9 @@ func newRoot(p *Program) *cobra.Command {
 // printHelp is cobra's, with sentences and flags wrapped at the terminal's width. Lines that begin with a space stay as they are.
 func printHelp(c *cobra.Command, _ []string) {
 	w, flags, usage := c.OutOrStdout(), c.LocalFlags(), c.UsageString()
+	width := textWidth(w)
 	if isTerminal(w) {
-		usage = strings.Replace(usage, strings.TrimSpace(flags.FlagUsages()), strings.TrimSpace(flags.FlagUsagesWrapped(textWidth(w))), 1)
+		usage = strings.Replace(usage, strings.TrimSpace(flags.FlagUsages()), strings.TrimSpace(flags.FlagUsagesWrapped(width)), 1)
 	}
 	var out []string
 	for line := range strings.SplitSeq(cmp.Or(c.Long, c.Short), "\n") {
@@ -148,7 +149,7 @@ func printHelp(c *cobra.Command, _ []string) {
 	}
 	for i, line := range out {
 		if !strings.HasPrefix(line, " ") {
-			out[i] = wrap(line, 0, textWidth(w))
+			out[i] = wrap(line, 0, width)
 		}
 	}
 	fmt.Fprintf(w, "%s\n\n%s", strings.Join(out, "\n"), usage)

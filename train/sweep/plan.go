@@ -255,7 +255,7 @@ func (p *Plan) combinations() ([][]Setting, error) {
 }
 
 func tooMany() error {
-	return train.Usage("the sweep has more than %d arms: vary fewer keys or values, or draw fewer --trials", maxArms)
+	return train.Usage("the sweep has more than %d arms: vary fewer keys or values, draw some with --random, or ask for fewer --trials", maxArms)
 }
 
 // trials are the distinct draws. A draw is a function of seed, key and trial: it does not change with the number of

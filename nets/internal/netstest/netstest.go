@@ -187,8 +187,8 @@ func (g Gradient) String() string {
 // on an engine in float64. The differences are of fourth order, (8(f(x+h) − f(x−h)) − (f(x+2h) − f(x−2h)))/12h,
 // whose own error at h = 5e-5 is some 1e-10: those of second order leave 1e-8 where squared scores bend most.
 // Each network runs on a batch of two and one of one, and a hard choice is compared with the soft one's
-// gradient, since it has none of its own. Of a network's numbers, one in so many is compared. An error of the engine
-// ends it.
+// gradient, since it has none of its own. Of a network's numbers one in every so many is compared: 1 stands for all. An
+// error of the engine ends it.
 func Gradients(e nets.Engine, every int) ([]Gradient, error) {
 	if d := e.Info().DType; d != nets.Float64.String() {
 		return nil, fmt.Errorf("netstest: the engine computes in %s, want %v", d, nets.Float64)
