@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"math"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // adamSubject is an optimiser of two groups with one weight and one bias each.
 func adamSubject(t testing.TB, d nets.DType, c nets.Adam) (nets.Engine, nets.Net, nets.Optimizer) {
-	e := New(Options{DType: d})
+	e := native.New(native.Options{DType: d})
 	n := mustNet(t, e, nets.MLP{Agents: 2, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
 	o := must.Get(e.NewAdam(n, c))(t)
 	return e, n, o

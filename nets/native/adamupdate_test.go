@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -35,7 +36,7 @@ func TestAdamWithinASegment(t *testing.T) {
 		"wide":      {wide, 0}, "wide clipped": {wide, 0.01},
 	} {
 		run := func(threads int, together bool) (all [][]float64) {
-			e := New(Options{Threads: threads})
+			e := native.New(native.Options{Threads: threads})
 			x := newSubject(t, e, c.arch, batch, 7)
 			adam := must.Get(e.NewAdam(x.net, nets.Adam{Rate: 1e-2, Clip: c.clip}))(t)
 			target, second := e.NewTensor(x.net.Params().Shape()...), x.net.NewWork(batch)

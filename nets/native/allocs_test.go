@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"sync"
@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -21,9 +22,9 @@ func noAllocs(t *testing.T, what string, f func()) {
 // Acting on a batch of one does not allocate, nor does learning after its first step.
 func TestNoAllocation(t *testing.T) { onBackends(t, checkNoAllocation) }
 
-func checkNoAllocation(t *testing.T, o Options, _ float64) {
+func checkNoAllocation(t *testing.T, o native.Options, _ float64) {
 	for name, a := range archs() {
-		e := New(o)
+		e := native.New(o)
 		for _, batch := range []int{1, 300} { // gonum would compute products of 300 rows in parallel
 			x := newSubject(t, e, a, batch, 1)
 			adam := must.Get(e.NewAdam(x.net, nets.Adam{Rate: 1e-3, Clip: 1}))(t)
@@ -40,7 +41,7 @@ func checkNoAllocation(t *testing.T, o Options, _ float64) {
 		noError(t, e)
 	}
 	for name, c := range netstest.Losses() {
-		e := New(o)
+		e := native.New(o)
 		args := c.Args(e, rng.NewStream(1, name))
 		value, grad := e.NewTensor(3), e.NewTensor(args[0].Shape()...)
 		noAllocs(t, name, func() { e.Loss(c.Loss, value, grad, args...) })
@@ -51,8 +52,8 @@ func checkNoAllocation(t *testing.T, o Options, _ float64) {
 // A wide product, which gonum would compute on several goroutines.
 func TestNoAllocationWide(t *testing.T) { onBackends(t, checkNoAllocationWide) }
 
-func checkNoAllocationWide(t *testing.T, o Options, _ float64) {
-	e := New(o)
+func checkNoAllocationWide(t *testing.T, o native.Options, _ float64) {
+	e := native.New(o)
 	x := newSubject(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 200}}, Hidden: []int{260}, Out: 300,
 		Activation: nets.ReLU}, 130, 1)
 	noAllocs(t, "forward", func() { x.net.Forward(x.work, x.in...) })
@@ -63,9 +64,9 @@ func checkNoAllocationWide(t *testing.T, o Options, _ float64) {
 // once.
 func TestConcurrentForward(t *testing.T) { onBackends(t, checkConcurrentForward) }
 
-func checkConcurrentForward(t *testing.T, o Options, _ float64) {
+func checkConcurrentForward(t *testing.T, o native.Options, _ float64) {
 	for name, a := range archs() {
-		e := New(o)
+		e := native.New(o)
 		x := newSubject(t, e, a, 3, 1)
 		want := x.forward()
 		var wg sync.WaitGroup

@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // families are the kernels that this machine can run, the Go reference included.
 func families(t testing.TB) []string {
-	names := []string{Reference}
+	names := []string{native.Reference}
 	for _, name := range []string{"avx2", "avx512"} {
 		if _, err := kernel.Named(name); err != nil {
 			t.Logf("%s is not tried: %v", name, err)
@@ -36,10 +37,10 @@ func TestTilesArePlain(t *testing.T) {
 	for name, a := range archs() {
 		for _, batch := range batches {
 			what := fmt.Sprintf("%s, batch %d", name, batch)
-			exact := everything(newSubject(t, New(Options{DType: nets.Float64}), a, batch, 3))
-			single := everything(newSubject(t, New(Options{Kernels: Go}), a, batch, 3))
+			exact := everything(newSubject(t, native.New(native.Options{DType: nets.Float64}), a, batch, 3))
+			single := everything(newSubject(t, native.New(native.Options{Kernels: native.Go}), a, batch, 3))
 			for _, family := range families {
-				for i, got := range everything(newSubject(t, New(Options{Kernels: family}), a, batch, 3)) {
+				for i, got := range everything(newSubject(t, native.New(native.Options{Kernels: family}), a, batch, 3)) {
 					bound := 2e-5 + 10*apart(single[i], exact[i])
 					if d := apart(got, exact[i]); !(d <= bound) {
 						t.Errorf("%s, %s: result %d is off by %g of its largest number, want at most %g", family, what, i, d, bound)
@@ -156,7 +157,7 @@ func (l *learner) all() (all []float64) {
 
 // threadsFor is the numbers of threads to try; only one for the slow reference.
 func threadsFor(family string) []int {
-	if family == Reference {
+	if family == native.Reference {
 		return []int{2}
 	}
 	return []int{1, 5}
@@ -165,14 +166,14 @@ func threadsFor(family string) []int {
 // Independent updates recorded together give the bits of each alone, on any number of threads.
 func TestIndependentUpdates(t *testing.T) {
 	value := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 5}}, Hidden: []int{33, 20}, Out: 1, Activation: nets.Tanh}
-	best := []string{Reference} // what runs beside what is the same with every assembly
+	best := []string{native.Reference} // what runs beside what is the same with every assembly
 	if k := kernel.Best(); k != nil {
 		best = append(best, k.Name)
 	}
 	for _, batch := range []int{3, 70, 300} {
 		for _, family := range best {
 			alone := func(a nets.Arch) []float64 {
-				return newLearner(t, New(Options{Kernels: family, Threads: 1}), a, batch).run(t, true)
+				return newLearner(t, native.New(native.Options{Kernels: family, Threads: 1}), a, batch).run(t, true)
 			}
 			ofValue := alone(value)
 			for name, a := range archs() {
@@ -181,7 +182,7 @@ func TestIndependentUpdates(t *testing.T) {
 				}
 				want := [][]float64{alone(a), ofValue}
 				for _, threads := range threadsFor(family) {
-					e := New(Options{Kernels: family, Threads: threads})
+					e := native.New(native.Options{Kernels: family, Threads: threads})
 					both := []*learner{newLearner(t, e, a, batch), newLearner(t, e, value, batch)}
 					r := e.Record("both", both[0].update, both[1].update)
 					for range 3 {
@@ -210,15 +211,15 @@ func TestUpdateBits(t *testing.T) {
 		for _, batch := range []int{3, 70, 300} {
 			var assembly, reference []float64
 			for _, family := range families(t) {
-				want := newLearner(t, New(Options{Kernels: family, Threads: 1}), a, batch).run(t, false)
+				want := newLearner(t, native.New(native.Options{Kernels: family, Threads: 1}), a, batch).run(t, false)
 				for _, threads := range threadsFor(family) {
-					if got := newLearner(t, New(Options{Kernels: family, Threads: threads}), a, batch).run(t,
+					if got := newLearner(t, native.New(native.Options{Kernels: family, Threads: threads}), a, batch).run(t,
 						true); !slices.Equal(got, want) {
 						t.Errorf("%s, batch %d, %s: recorded on %d threads, the results differ from those of single operations",
 							name, batch, family, threads)
 					}
 				}
-				if family == Reference {
+				if family == native.Reference {
 					reference = want
 					continue
 				}
@@ -227,7 +228,7 @@ func TestUpdateBits(t *testing.T) {
 				}
 				assembly = want
 			}
-			near(t, name, reference, newLearner(t, New(Options{Kernels: Go}), a, batch).run(t, true), 1e-3)
+			near(t, name, reference, newLearner(t, native.New(native.Options{Kernels: native.Go}), a, batch).run(t, true), 1e-3)
 		}
 	}
 }
@@ -238,7 +239,7 @@ func TestUpdateAllocations(t *testing.T) {
 		if a.Kind() == "gumbel-softmax" {
 			continue
 		}
-		l := newLearner(t, New(Options{Kernels: Reference}), a, 70)
+		l := newLearner(t, native.New(native.Options{Kernels: native.Reference}), a, 70)
 		r := l.e.Record("learner", l.update)
 		noAllocs(t, name, func() {
 			l.adam.Advance()
@@ -251,7 +252,7 @@ func TestUpdateAllocations(t *testing.T) {
 // Otherwise it is an error, with all kernels that record.
 func TestBackwardAcrossRecording(t *testing.T) {
 	for name, a := range archs() {
-		e := New(Options{Kernels: Reference})
+		e := native.New(native.Options{Kernels: native.Reference})
 		x := newSubject(t, e, a, 20, 1)
 		inside := e.Record("back", func() { x.net.Backward(x.work, x.g, nets.Inputs) })
 		x.forward()
@@ -272,8 +273,8 @@ func TestBackwardAcrossRecording(t *testing.T) {
 func TestLerpOfGradients(t *testing.T) {
 	a := nets.MLP{Agents: 5, In: []nets.Port{{Name: "x", Width: 3}}, Hidden: []int{4}, Out: 2, Activation: nets.Tanh}
 	results := map[string][]float64{}
-	for _, family := range []string{Reference, Go} {
-		e := New(Options{Kernels: family})
+	for _, family := range []string{native.Reference, native.Go} {
+		e := native.New(native.Options{Kernels: family})
 		x, y := newSubject(t, e, a, 20, 1), newSubject(t, e, a, 20, 2)
 		o := must.Get(e.NewAdam(x.net, nets.Adam{Rate: 1e-2}))(t)
 		r := e.Record("lerp", func() {
@@ -291,5 +292,5 @@ func TestLerpOfGradients(t *testing.T) {
 		}
 		results[family] = values(y.net.Grads())
 	}
-	near(t, "gradients moved", results[Reference], results[Go], 1e-4)
+	near(t, "gradients moved", results[native.Reference], results[native.Go], 1e-4)
 }

@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // A policy acting: 64-128-128-8, batch of one.
 func BenchmarkForward(b *testing.B) {
-	e := New(Options{})
+	e := native.New(native.Options{})
 	x := newSubject(b, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "state", Width: 64}}, Hidden: []int{128, 128},
 		Out: 8, Activation: nets.ReLU}, 1, 1)
 	b.ReportAllocs()
@@ -26,7 +27,7 @@ func BenchmarkForward(b *testing.B) {
 func BenchmarkUpdate(b *testing.B) {
 	for _, size := range [][2]int{{5, 64}, {12, 64}} {
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
-			e := New(Options{})
+			e := native.New(native.Options{})
 			learn := newAttMF(b, e, size[0], size[1])
 			learn()
 			noError(b, e)
@@ -109,7 +110,7 @@ func newAttMF(b *testing.B, e nets.Engine, agents, batch int) func() {
 
 // Copying rows into tiles: a batch of 256 observations of 4,480 numbers.
 func BenchmarkSet(b *testing.B) {
-	e := New(Options{})
+	e := native.New(native.Options{})
 	x := e.NewTensor(1, 256, 4480)
 	src := make([]float32, nets.Size(x))
 	b.SetBytes(int64(4 * len(src)))

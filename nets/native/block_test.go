@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -19,9 +20,9 @@ type blocks interface {
 // of all sizes, with blocks that begin and end anywhere, and in plain Go.
 func TestSetBlock(t *testing.T) {
 	s := rng.NewStream(1, "blocks")
-	for _, o := range []Options{{}, {Kernels: Reference}, {Kernels: Go}, {DType: nets.Float64}} {
+	for _, o := range []native.Options{{}, {Kernels: native.Reference}, {Kernels: native.Go}, {DType: nets.Float64}} {
 		for _, shape := range [][3]int{{1, 1, 3}, {2, 17, 5}, {3, 100, 7}, {5, 64, 10}, {3, 300, 18}} {
-			e := New(o)
+			e := native.New(o)
 			agents, batch, width := shape[0], shape[1], shape[2]
 			want, got := e.NewTensor(agents, batch, width), e.NewTensor(agents, batch, width)
 			x := make([]float32, agents*batch*width)
@@ -73,8 +74,8 @@ func TestSetBlock(t *testing.T) {
 
 func TestSetBlockRefuses(t *testing.T) { onBackends(t, checkSetBlockRefuses) }
 
-func checkSetBlockRefuses(t *testing.T, o Options, _ float64) {
-	e := New(o)
+func checkSetBlockRefuses(t *testing.T, o native.Options, _ float64) {
+	e := native.New(o)
 	x := e.NewTensor(2, 20, 3).(blocks)
 	src := make([]float32, 100)
 	for _, c := range [][6]int{{2, 0, 1, 0, 1, 5}, {-1, 0, 1, 0, 1, 5}, {0, 19, 2, 0, 1, 5}, {0, 0, 1, 2, 2, 5},
@@ -97,7 +98,7 @@ func checkSetBlockRefuses(t *testing.T, o Options, _ float64) {
 
 func BenchmarkSetBlock(b *testing.B) {
 	const agents, batch, width, stride = 3, 1024, 54, 135
-	e := New(Options{})
+	e := native.New(native.Options{})
 	x := e.NewTensor(agents, batch, width).(blocks)
 	src := make([]float32, batch*stride)
 	b.SetBytes(4 * agents * batch * width)

@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 func wantError(t testing.TB, err error, parts ...string) {
@@ -26,10 +27,10 @@ func wantError(t testing.TB, err error, parts ...string) {
 // Every misuse is an error with the operation and the shapes, and never a panic.
 func TestErrors(t *testing.T) { onBackends(t, checkErrors) }
 
-func checkErrors(t *testing.T, o Options, _ float64) {
-	e, other := New(o), New(Options{DType: nets.Float64})
+func checkErrors(t *testing.T, o native.Options, _ float64) {
+	e, other := native.New(o), native.New(native.Options{DType: nets.Float64})
 	if o.DType == nets.Float64 {
-		other = New(Options{Kernels: Go})
+		other = native.New(native.Options{Kernels: native.Go})
 	}
 	a := nets.MLP{Agents: 2, In: []nets.Port{{Name: "state", Width: 3}}, Hidden: []int{4}, Out: 1, Activation: nets.ReLU}
 	n, gumbel := mustNet(t, e, a), mustNet(t, e, nets.GumbelSoftmax{Agents: 2, Segments: []int{2}, Temperature: 1})
@@ -85,7 +86,7 @@ func checkErrors(t *testing.T, o Options, _ float64) {
 		{func() { opt.SetRate(-1) }, []string{"SetRate", "-1"}},
 		{func() { opt.SetRate(math.NaN()) }, []string{"SetRate", "NaN"}},
 		{func() { opt.SetSteps(-1) }, []string{"SetSteps", "-1"}},
-		{func() { New(Options{DType: 9}).Err() }, nil},
+		{func() { native.New(native.Options{DType: 9}).Err() }, nil},
 	} {
 		c.do()
 		if c.want != nil {
@@ -93,7 +94,7 @@ func checkErrors(t *testing.T, o Options, _ float64) {
 		}
 		noError(t, e)
 	}
-	wantError(t, New(Options{DType: 9}).Err(), "DType(9)")
+	wantError(t, native.New(native.Options{DType: 9}).Err(), "DType(9)")
 
 	for _, a := range []nets.Arch{nil, nets.MLP{}, &a} {
 		if _, err := e.NewNet(a); err == nil {
@@ -117,8 +118,8 @@ func (foreignLoss) Validate() error      { return nil }
 // After the first failure operations do nothing until Err returns it.
 func TestSticky(t *testing.T) { onBackends(t, checkSticky) }
 
-func checkSticky(t *testing.T, o Options, _ float64) {
-	e := New(o)
+func checkSticky(t *testing.T, o native.Options, _ float64) {
+	e := native.New(o)
 	a := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}
 	n := mustNet(t, e, a)
 	n.Params().Set([]float32{2, 1})
@@ -154,9 +155,9 @@ func checkSticky(t *testing.T, o Options, _ float64) {
 // NaN and infinities reach the results that depend on them, and no others.
 func TestNaN(t *testing.T) { onBackends(t, checkNaN) }
 
-func checkNaN(t *testing.T, o Options, _ float64) {
+func checkNaN(t *testing.T, o native.Options, _ float64) {
 	for name, a := range archs() {
-		e := New(o)
+		e := native.New(o)
 		x := newSubject(t, e, a, 3, 4)
 		clean := x.forward()
 		in := values(x.in[0])
@@ -178,7 +179,7 @@ func checkNaN(t *testing.T, o Options, _ float64) {
 		}
 		noError(t, e)
 	}
-	e := New(o)
+	e := native.New(o)
 	n := mustNet(t, e, nets.GumbelSoftmax{Agents: 1, Segments: []int{2, 2}, Temperature: 1, Hard: true})
 	got := values(n.Forward(n.NewWork(1), of(e, []float64{0, math.NaN(), 0, 1}, 1, 1, 4), e.NewTensor(1, 1, 4)))
 	if !math.IsNaN(got[0]) || !math.IsNaN(got[1]) || got[2] != 0 || got[3] != 1 {
@@ -188,8 +189,8 @@ func checkNaN(t *testing.T, o Options, _ float64) {
 
 func TestVectorOperations(t *testing.T) { onBackends(t, checkVectorOperations) }
 
-func checkVectorOperations(t *testing.T, o Options, _ float64) {
-	e := New(o)
+func checkVectorOperations(t *testing.T, o native.Options, _ float64) {
+	e := native.New(o)
 	x, y := of(e, []float64{1, 2, 3}, 3), of(e, []float64{10, 20, 30}, 3)
 	e.Add(x, 0.5, y)
 	near(t, "Add", values(x), []float64{6, 12, 18}, 0)
@@ -207,16 +208,16 @@ func checkVectorOperations(t *testing.T, o Options, _ float64) {
 
 // Info names all that the bits depend on.
 func TestInfo(t *testing.T) {
-	onBackends(t, func(t *testing.T, o Options, _ float64) {
+	onBackends(t, func(t *testing.T, o native.Options, _ float64) {
 		o.Threads = 3
 		want := nets.Info{Name: "native", Device: "cpu", DType: o.DType.String(), Threads: 3, Kernels: "x86-fma"}
 		switch o.Kernels {
-		case Reference:
+		case native.Reference:
 			want.Kernels = "reference"
-		case Go, "":
+		case native.Go, "":
 			want.Threads, want.Kernels = 1, "go-"+runtime.GOARCH
 		}
-		got := New(o).Info()
+		got := native.New(o).Info()
 		if want.Threads == 1 { // some compilers fuse products with sums
 			got.Kernels = strings.TrimSuffix(got.Kernels, "-fma")
 		}

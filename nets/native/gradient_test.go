@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"testing"
@@ -6,12 +6,13 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // Gradients w.r.t. parameters and inputs are those of finite differences, for every kind of network and every loss.
 func TestGradients(t *testing.T) {
-	all := must.Get(netstest.Gradients(New(Options{DType: nets.Float64}), 1))(t)
+	all := must.Get(netstest.Gradients(native.New(native.Options{DType: nets.Float64}), 1))(t)
 	for _, g := range all {
 		if !(g.Error <= 1e-8) {
 			t.Error(g)
@@ -23,9 +24,9 @@ func TestGradients(t *testing.T) {
 // backward pass uses the same forward pass.
 func TestWrt(t *testing.T) { onBackends(t, checkWrt) }
 
-func checkWrt(t *testing.T, o Options, tol float64) {
+func checkWrt(t *testing.T, o native.Options, tol float64) {
 	for name, a := range archs() {
-		e := New(o)
+		e := native.New(o)
 		x := newSubject(t, e, a, 4, 1)
 		x.forward()
 		x.net.Backward(x.work, x.g, nets.Both)
@@ -56,9 +57,9 @@ func checkWrt(t *testing.T, o Options, tol float64) {
 // Two forward passes of one net before either backward pass do not affect each other.
 func TestTwoWorks(t *testing.T) { onBackends(t, checkTwoWorks) }
 
-func checkTwoWorks(t *testing.T, o Options, _ float64) {
+func checkTwoWorks(t *testing.T, o native.Options, _ float64) {
 	a := archs()["attention others self exp"]
-	e := New(o)
+	e := native.New(o)
 	x := newSubject(t, e, a, 4, 1)
 	x.forward()
 	x.net.Backward(x.work, x.g, nets.Params)
@@ -82,7 +83,7 @@ func checkTwoWorks(t *testing.T, o Options, _ float64) {
 // float32 agrees with float64 to float32's precision.
 func TestFloat32(t *testing.T) {
 	for name, a := range archs() {
-		e32, e64 := New(Options{}), New(Options{DType: nets.Float64})
+		e32, e64 := native.New(native.Options{}), native.New(native.Options{DType: nets.Float64})
 		x, y := newSubject(t, e32, a, 5, 1), newSubject(t, e64, a, 5, 1)
 		near(t, name+": output", x.forward(), y.forward(), 2e-6)
 		x.net.Backward(x.work, x.g, nets.Both)

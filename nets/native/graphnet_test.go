@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
+	"github.com/stoker-rl/stoker/nets/native"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -23,7 +25,7 @@ func mustGraph(t testing.TB, e nets.Engine, c netstest.GraphCase, seed uint64) *
 func graphNames() []string { return slices.Sorted(maps.Keys(netstest.Graphs())) }
 
 func TestGraphGradients(t *testing.T) {
-	all := must.Get(netstest.GraphGradients(New(Options{DType: nets.Float64})))(t)
+	all := must.Get(netstest.GraphGradients(native.New(native.Options{DType: nets.Float64})))(t)
 	n := 0
 	for _, g := range all {
 		n += g.N
@@ -45,12 +47,12 @@ func graphCommand(test string) string {
 func TestGraphFloat32(t *testing.T) {
 	cases, exact := netstest.Graphs(), map[string]netstest.GraphResult{}
 	for _, name := range graphNames() {
-		exact[name] = must.Get(netstest.RunGraph(New(Options{DType: nets.Float64}), cases[name], 1))(t)
+		exact[name] = must.Get(netstest.RunGraph(native.New(native.Options{DType: nets.Float64}), cases[name], 1))(t)
 	}
 	for _, kernels := range graphFamilies() {
 		var values, grads, params float64
 		for _, name := range graphNames() {
-			got := must.Get(netstest.RunGraph(New(Options{Kernels: kernels}), cases[name], 1))(t)
+			got := must.Get(netstest.RunGraph(native.New(native.Options{Kernels: kernels}), cases[name], 1))(t)
 			v, g, p := got.Apart(exact[name])
 			if !(v <= 3e-6 && g <= 1e-5 && p <= 0.2) {
 				t.Errorf("%s, kernels %s: apart by %.2g, gradients by %.2g, parameters by %.2g steps", name, kernels, v, g, p)
@@ -69,9 +71,9 @@ func TestGraphFloat32(t *testing.T) {
 
 // graphFamilies are the kernels to test on this machine.
 func graphFamilies() []string {
-	names := []string{Go, Reference}
+	names := []string{native.Go, native.Reference}
 	for _, k := range []string{"avx2", "avx512"} {
-		if _, err := kernels(k); err == nil {
+		if _, err := kernel.Named(k); err == nil {
 			names = append(names, k)
 		}
 	}
@@ -80,9 +82,9 @@ func graphFamilies() []string {
 
 // graphEngines are plain Go in float64, and all families in float32 with a tolerance.
 func graphEngines() map[string]nets.Engine {
-	out := map[string]nets.Engine{"float64": New(Options{DType: nets.Float64})}
+	out := map[string]nets.Engine{"float64": native.New(native.Options{DType: nets.Float64})}
 	for _, k := range graphFamilies() {
-		out[k] = New(Options{Kernels: k})
+		out[k] = native.New(native.Options{Kernels: k})
 	}
 	return out
 }
@@ -101,11 +103,11 @@ func TestGraphSameBits(t *testing.T) {
 		c := netstest.Graphs()[name]
 		var want *netstest.GraphResult
 		for _, kernels := range graphFamilies() {
-			if kernels == Go || kernels == Reference {
+			if kernels == native.Go || kernels == native.Reference {
 				continue
 			}
 			for _, threads := range []int{1, 2, 5} {
-				got := must.Get(netstest.RunGraph(New(Options{Kernels: kernels, Threads: threads}), c, 1))(t)
+				got := must.Get(netstest.RunGraph(native.New(native.Options{Kernels: kernels, Threads: threads}), c, 1))(t)
 				if want == nil {
 					want = &got
 				}

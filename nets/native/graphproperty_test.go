@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // A used Work gives the same bits as a new one.
@@ -72,7 +73,7 @@ func TestGraphBackwardAdds(t *testing.T) {
 
 func TestGraphErrors(t *testing.T) {
 	for _, kernels := range graphFamilies() {
-		e := New(Options{Kernels: kernels})
+		e := native.New(native.Options{Kernels: kernels})
 		c := netstest.Graphs()["kinds"]
 		x, y := mustGraph(t, e, c, 1), mustGraph(t, e, netstest.Graphs()["one kind"], 1)
 		unsealed := nets.NewGraphBatch(c.Arch)
@@ -115,14 +116,14 @@ func TestGraphErrors(t *testing.T) {
 		if _, err := e.NewGraphNet(nets.Graph{}); err == nil {
 			t.Error("NewGraphNet accepted an empty architecture")
 		}
-		_, err := New(Options{}).NewAdam(x.Net, nets.Adam{})
+		_, err := native.New(native.Options{}).NewAdam(x.Net, nets.Adam{})
 		wantError(t, err, "NewAdam", "one of this engine")
 		_, err = e.NewAdam(nil, nets.Adam{})
 		wantError(t, err, "NewAdam", "one of this engine")
-		if kernels != Go { // plain Go calls the function each time
+		if kernels != native.Go { // plain Go calls the function each time
 			wantError(t, e.Record("graph", forward).Run(), "Forward", "within a recorded update")
 		}
-		debug := New(Options{Kernels: kernels, Debug: true})
+		debug := native.New(native.Options{Kernels: kernels, Debug: true})
 		z := mustGraph(t, debug, c, 1)
 		wantError(t, debug.Record("graph", func() { z.Net.Forward(z.Work, z.Batch, nil) }).Run(), "Forward",
 			"within a recorded update")
@@ -134,7 +135,7 @@ func TestGraphNoAllocation(t *testing.T) {
 	for _, name := range []string{"kinds, all on", "wide 64", "many graphs"} {
 		c := netstest.Graphs()[name]
 		for _, kernels := range graphFamilies() {
-			e := New(Options{Kernels: kernels, Threads: 2})
+			e := native.New(native.Options{Kernels: kernels, Threads: 2})
 			x := mustGraph(t, e, c, 1)
 			small := c
 			small.Nodes, small.Edges = c.Nodes[:1], c.Edges[:1]
@@ -187,7 +188,7 @@ func TestGraphEmpty(t *testing.T) {
 func TestGraphConcurrentForward(t *testing.T) {
 	c := netstest.Graphs()["wide 64"]
 	for _, kernels := range graphFamilies() {
-		e := New(Options{Kernels: kernels})
+		e := native.New(native.Options{Kernels: kernels})
 		x := mustGraph(t, e, c, 1)
 		want := x.Forward()
 		var wg sync.WaitGroup

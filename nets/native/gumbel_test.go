@@ -1,18 +1,19 @@
-package native
+package native_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // Hard outputs are one-hot at the first largest y, with the gradient of the relaxed y.
 func TestGumbelHard(t *testing.T) { onBackends(t, checkGumbelHard) }
 
-func checkGumbelHard(t *testing.T, o Options, _ float64) {
-	e := New(o)
+func checkGumbelHard(t *testing.T, o native.Options, _ float64) {
+	e := native.New(o)
 	soft := nets.GumbelSoftmax{Agents: 2, Segments: []int{3, 2}, Temperature: 0.5}
 	hard := soft
 	hard.Hard = true
@@ -48,8 +49,8 @@ func checkGumbelHard(t *testing.T, o Options, _ float64) {
 // Of equal values the first is chosen. Noise of −Inf or −1e9 excludes a choice, and its gradient is 0.
 func TestGumbelNoise(t *testing.T) { onBackends(t, checkGumbelNoise) }
 
-func checkGumbelNoise(t *testing.T, o Options, tol float64) {
-	e := New(o)
+func checkGumbelNoise(t *testing.T, o native.Options, tol float64) {
+	e := native.New(o)
 	n := mustNet(t, e, nets.GumbelSoftmax{Agents: 1, Segments: []int{3}, Temperature: 1, Hard: true})
 	w := n.NewWork(3)
 	logits := of(e, []float64{1, 1, 1, 9, 1, 1, 9, 1, 2}, 1, 3, 3)
@@ -72,11 +73,11 @@ func TestGumbelOfWords(t *testing.T) {
 		words[i] = uint32(s.Uint64())
 	}
 	want, got := make([]float32, len(words)), make([]float32, len(words))
-	New(Options{DType: nets.Float64}).(interface {
+	native.New(native.Options{DType: nets.Float64}).(interface {
 		Gumbel(dst []float32, words []uint32)
 	}).Gumbel(want, words)
-	for _, family := range append(families(t), Go) {
-		New(Options{Kernels: family}).(interface {
+	for _, family := range append(families(t), native.Go) {
+		native.New(native.Options{Kernels: family}).(interface {
 			Gumbel(dst []float32, words []uint32)
 		}).Gumbel(got, words)
 		for i, w := range want {

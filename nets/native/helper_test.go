@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/netstest"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -100,15 +101,15 @@ func archs() map[string]nets.Arch { return netstest.Archs() }
 
 // onBackends runs a test on every backend of this machine, with a tolerance for its number format: float64 and float32
 // in plain Go, and tiles with each family of kernels.
-func onBackends(t *testing.T, test func(t *testing.T, o Options, tol float64)) {
-	t.Run("float64", func(t *testing.T) { test(t, Options{DType: nets.Float64}, 1e-12) })
-	for _, kernels := range append(families(t), Go) {
-		t.Run(kernels, func(t *testing.T) { test(t, Options{Kernels: kernels}, 2e-5) })
+func onBackends(t *testing.T, test func(t *testing.T, o native.Options, tol float64)) {
+	t.Run("float64", func(t *testing.T) { test(t, native.Options{DType: nets.Float64}, 1e-12) })
+	for _, kernels := range append(families(t), native.Go) {
+		t.Run(kernels, func(t *testing.T) { test(t, native.Options{Kernels: kernels}, 2e-5) })
 	}
 }
 
 // debug is the options with the debug mode on.
-func debug(o Options) Options {
+func debug(o native.Options) native.Options {
 	o.Debug = true
 	return o
 }

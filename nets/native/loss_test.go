@@ -1,17 +1,18 @@
-package native
+package native_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // Values and gradients of small cases, calculated by hand.
 func TestLossValues(t *testing.T) { onBackends(t, checkLossValues) }
 
-func checkLossValues(t *testing.T, o Options, tol float64) {
-	e := New(o)
+func checkLossValues(t *testing.T, o native.Options, tol float64) {
+	e := native.New(o)
 	value := e.NewTensor(2)
 	check := func(what string, l nets.Loss, wantValue, wantGrad []float64, args ...nets.Tensor) {
 		t.Helper()
@@ -51,8 +52,8 @@ func checkLossValues(t *testing.T, o Options, tol float64) {
 // Illegal logits have no effect, even if they are NaN or infinite; a sample without a legal choice adds nothing.
 func TestMasks(t *testing.T) { onBackends(t, checkMasks) }
 
-func checkMasks(t *testing.T, o Options, tol float64) {
-	e := New(o)
+func checkMasks(t *testing.T, o native.Options, tol float64) {
+	e := native.New(o)
 	inf := math.Inf(1)
 	value, grad := e.NewTensor(1), e.NewTensor(1, 3, 3)
 	logits := of(e, []float64{0, 0, math.NaN(), 0, inf, 0, math.NaN(), inf, 0}, 1, 3, 3)
@@ -73,8 +74,8 @@ func checkMasks(t *testing.T, o Options, tol float64) {
 // Gradients stay finite where probabilities underflow.
 func TestPolicyUnderflow(t *testing.T) { onBackends(t, checkPolicyUnderflow) }
 
-func checkPolicyUnderflow(t *testing.T, o Options, _ float64) {
-	e := New(o)
+func checkPolicyUnderflow(t *testing.T, o native.Options, _ float64) {
+	e := native.New(o)
 	value, grad := e.NewTensor(1), e.NewTensor(1, 1, 2)
 	e.Loss(nets.PolicyGradient{Entropy: 1}, value, grad, of(e, []float64{500, -500}, 1, 1, 2),
 		of(e, []float64{1}, 1, 1, 1), of(e, []float64{2}, 1, 1, 1), of(e, []float64{1, 1}, 1, 1, 2))

@@ -1,17 +1,18 @@
-package native
+package native_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // With zero queries all neighbours have the same weight, so attention is the mean field.
 func TestUniformAttentionIsMean(t *testing.T) { onBackends(t, checkUniformAttentionIsMean) }
 
-func checkUniformAttentionIsMean(t *testing.T, o Options, tol float64) {
-	e := New(o)
+func checkUniformAttentionIsMean(t *testing.T, o native.Options, tol float64) {
+	e := native.New(o)
 	att := archs()["attention self exp"].(nets.MeanField)
 	mean := att
 	mean.Mix, mean.Score, mean.Keys = nets.Mean, "", 0
@@ -42,7 +43,7 @@ func checkUniformAttentionIsMean(t *testing.T, o Options, tol float64) {
 // If agents with shared weights and symmetric neighbourhoods are permuted, their outputs are permuted.
 func TestPermutationEquivariance(t *testing.T) { onBackends(t, checkPermutationEquivariance) }
 
-func checkPermutationEquivariance(t *testing.T, o Options, tol float64) {
+func checkPermutationEquivariance(t *testing.T, o native.Options, tol float64) {
 	perm := []int{2, 0, 1} // agent i becomes agent perm[i]
 	for name, a := range archs() {
 		f, ok := a.(nets.MeanField)
@@ -57,7 +58,7 @@ func checkPermutationEquivariance(t *testing.T, o Options, tol float64) {
 				moved.Neighbours[perm[i]] = append(moved.Neighbours[perm[i]], perm[j])
 			}
 		}
-		e := New(o)
+		e := native.New(o)
 		x, y := newSubject(t, e, f, 4, 5), newSubject(t, e, moved, 4, 5)
 		for p, in := range x.in {
 			y.in[p].Set64(permuted(values(in), perm))
@@ -79,13 +80,13 @@ func permuted(x []float64, perm []int) []float64 {
 // An agent's features affect exactly the agents that list it as a neighbour, and itself.
 func TestNeighbourhood(t *testing.T) { onBackends(t, checkNeighbourhood) }
 
-func checkNeighbourhood(t *testing.T, o Options, _ float64) {
+func checkNeighbourhood(t *testing.T, o native.Options, _ float64) {
 	for name, a := range archs() {
 		f, ok := a.(nets.MeanField)
 		if !ok || f.Mix == nets.Joint || strings.Contains(name, "others") {
 			continue
 		}
-		e := New(o)
+		e := native.New(o)
 		x := newSubject(t, e, f, 2, 6)
 		before := x.forward()
 		for j := range f.Agents {

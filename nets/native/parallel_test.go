@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"slices"
@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // Every part runs once, no two parts at a time on one worker, without allocation.
 func TestParallel(t *testing.T) {
-	for _, o := range []Options{{Threads: 2}, {Threads: 1}, {Kernels: Go}} {
-		engine := New(o)
+	for _, o := range []native.Options{{Threads: 2}, {Threads: 1}, {Kernels: native.Go}} {
+		engine := native.New(o)
 		e := engine.(interface {
 			Parallel(parts int, part func(i, w int))
 			Workers() int

@@ -1,17 +1,18 @@
-package native
+package native_test
 
 import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // A recorded update runs on each call and reports its failure.
 func TestRecord(t *testing.T) { onBackends(t, checkRecord) }
 
-func checkRecord(t *testing.T, o Options, _ float64) {
-	e := New(o)
+func checkRecord(t *testing.T, o native.Options, _ float64) {
+	e := native.New(o)
 	x, one := e.NewTensor(1), of(e, []float64{1}, 1)
 	r := e.Record("count", func() { e.Add(x, 1, one) })
 	for range 3 {
@@ -29,8 +30,8 @@ func checkRecord(t *testing.T, o Options, _ float64) {
 // In debug mode a run whose operations differ from the first run's is an error that names both operations.
 func TestRecordDebug(t *testing.T) { onBackends(t, checkRecordDebug) }
 
-func checkRecordDebug(t *testing.T, o Options, _ float64) {
-	e := New(debug(o))
+func checkRecordDebug(t *testing.T, o native.Options, _ float64) {
+	e := native.New(debug(o))
 	n := mustNet(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
 	adam := must.Get(e.NewAdam(n, nets.Adam{Rate: 0.1}))(t)
 	w, x, y, v := n.NewWork(1), e.NewTensor(1, 1, 1), e.NewTensor(1, 1, 1), e.NewTensor(1)
@@ -104,9 +105,9 @@ func checkRecordDebug(t *testing.T, o Options, _ float64) {
 // The environment turns debugging on.
 func TestDebugVariable(t *testing.T) { onBackends(t, checkDebugVariable) }
 
-func checkDebugVariable(t *testing.T, o Options, _ float64) {
+func checkDebugVariable(t *testing.T, o native.Options, _ float64) {
 	t.Setenv("STOKER_DEBUG", "1")
-	e := New(o)
+	e := native.New(o)
 	x := e.NewTensor(1)
 	wantError(t, e.Record("reads", func() { x.Get(make([]float32, 1)) }).Run(), "within a recorded update")
 }

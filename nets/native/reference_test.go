@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // reference computes a network's output for one sample from the definitions in package nets, one number at a time.
@@ -156,10 +157,10 @@ func (reference) squashed(g nets.SquashedGaussian, moments, noise []float64) []f
 // Forward agrees with the definitions.
 func TestForward(t *testing.T) { onBackends(t, checkForward) }
 
-func checkForward(t *testing.T, o Options, tol float64) {
+func checkForward(t *testing.T, o native.Options, tol float64) {
 	const batch = 4
 	for name, a := range archs() {
-		e := New(o)
+		e := native.New(o)
 		x := newSubject(t, e, a, batch, 3)
 		got := x.forward()
 		noError(t, e)

@@ -1,17 +1,18 @@
-package native
+package native_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
 )
 
 // Where tanh is ±1 in floating point the log-probability and all gradients stay finite, and right.
 func TestSquashedGaussianFarOut(t *testing.T) { onBackends(t, checkSquashedFarOut) }
 
-func checkSquashedFarOut(t *testing.T, o Options, tol float64) {
-	e := New(o)
+func checkSquashedFarOut(t *testing.T, o native.Options, tol float64) {
+	e := native.New(o)
 	const mean, std = 40.0, 0.03
 	r := math.Atanh((math.Log(std)+5)/3.5 - 1)
 	moments, noise := of(e, []float64{mean, r, -mean, r}, 1, 2, 2), of(e, []float64{0.5, 0.5}, 1, 2, 1)
@@ -34,8 +35,8 @@ func checkSquashedFarOut(t *testing.T, o Options, tol float64) {
 // The gradient of the soft value goes to the smaller critic alone, to the first of equal ones.
 func TestSoftValueGradient(t *testing.T) { onBackends(t, checkSoftValue) }
 
-func checkSoftValue(t *testing.T, o Options, tol float64) {
-	e := New(o)
+func checkSoftValue(t *testing.T, o native.Options, tol float64) {
+	e := native.New(o)
 	n := mustNet(t, e, nets.SoftValue{Agents: 1})
 	w := n.NewWork(3)
 	column := func(v ...float64) nets.Tensor { return of(e, v, 1, 3, 1) }

@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/core"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/nets/native/internal/graph"
 	"github.com/stoker-rl/stoker/nets/native/internal/tile"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
@@ -53,9 +54,12 @@ func sharedNeighbours() map[string]nets.MeanField {
 }
 
 // newAlone returns an engine with tiles that processes the attention of each agent alone.
-func newAlone(t testing.TB, o Options) nets.Engine {
+func newAlone(t testing.TB, o native.Options) nets.Engine {
 	t.Helper()
-	set := must.Get(kernels(o.Kernels))(t)
+	set := kernel.Reference()
+	if o.Kernels != native.Reference {
+		set = must.Get(kernel.Named(o.Kernels))(t)
+	}
 	s := core.NewState(false)
 	b := tile.New(s, set, tile.Options{Threads: o.Threads, Alone: true})
 	return core.New[*tile.Tensor](s, nets.Float32, b, graph.New(b))
@@ -66,13 +70,13 @@ func newAlone(t testing.TB, o Options) nets.Engine {
 func TestTogetherIsAlone(t *testing.T) {
 	for name, a := range sharedNeighbours() {
 		for _, batch := range []int{17, 130} {
-			exact := everything(newSubject(t, New(Options{DType: nets.Float64}), a, batch, 3))
-			single := everything(newSubject(t, New(Options{Kernels: Go}), a, batch, 3))
+			exact := everything(newSubject(t, native.New(native.Options{DType: nets.Float64}), a, batch, 3))
+			single := everything(newSubject(t, native.New(native.Options{Kernels: native.Go}), a, batch, 3))
 			var first [][]float64
 			for _, family := range families(t) {
 				what := fmt.Sprintf("%s, batch %d, %s", name, batch, family)
-				together := everything(newSubject(t, New(Options{Kernels: family}), a, batch, 3))
-				one := everything(newSubject(t, newAlone(t, Options{Kernels: family}), a, batch, 3))
+				together := everything(newSubject(t, native.New(native.Options{Kernels: family}), a, batch, 3))
+				one := everything(newSubject(t, newAlone(t, native.Options{Kernels: family}), a, batch, 3))
 				for i := range together {
 					if !slices.Equal(together[i], one[i]) {
 						t.Errorf("%s: result %d of agents together differs from that of each alone", what, i)
@@ -81,7 +85,7 @@ func TestTogetherIsAlone(t *testing.T) {
 						t.Errorf("%s: result %d is off by %g, want at most %g", what, i, apart(together[i], exact[i]), bound)
 					}
 				}
-				if family == Reference {
+				if family == native.Reference {
 					continue
 				}
 				if first == nil {
@@ -118,8 +122,8 @@ func TestTogetherInUpdates(t *testing.T) {
 				}
 				return out
 			}
-			one, two := run(New(Options{Kernels: best.Name, Threads: 1})), run(New(Options{Kernels: best.Name, Threads: 2}))
-			apart := run(newAlone(t, Options{Kernels: best.Name, Threads: 2}))
+			one, two := run(native.New(native.Options{Kernels: best.Name, Threads: 1})), run(native.New(native.Options{Kernels: best.Name, Threads: 2}))
+			apart := run(newAlone(t, native.Options{Kernels: best.Name, Threads: 2}))
 			for i := range one {
 				if !slices.Equal(one[i], two[i]) {
 					t.Errorf("%s, batch %d: result %d of two threads differs from one's", name, batch, i)

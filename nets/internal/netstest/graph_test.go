@@ -1,4 +1,4 @@
-package netstest
+package netstest_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -27,7 +28,8 @@ type defectiveGraphNet struct {
 
 func (n defectiveGraphNet) Backward(w nets.GraphWork) {
 	n.GraphNet.Backward(w)
-	g := numbers(n.Grads())
+	g := make([]float64, nets.Size(n.Grads()))
+	n.Grads().Get64(g)
 	largest := slices.MaxFunc(g, func(a, b float64) int { return int(math.Copysign(1, math.Abs(a)-math.Abs(b))) })
 	g[len(g)/3] += defect * math.Abs(largest)
 	n.Grads().Set64(g)
@@ -35,13 +37,13 @@ func (n defectiveGraphNet) Backward(w nets.GraphWork) {
 
 // A gradient wrong by a millionth is found, though shorter steps are tried where ReLU bends.
 func TestGraphDefectsAreFound(t *testing.T) {
-	all := must.Get(GraphGradients(defectiveGraph{newNative(nets.Float64)}))(t)
+	all := must.Get(netstest.GraphGradients(defectiveGraph{newNative(nets.Float64)}))(t)
 	for _, g := range all {
 		if !(g.Error > 0.9*defect && g.Error < 1.1*defect) {
 			t.Errorf("%v, want %g of the largest", g, defect)
 		}
 	}
-	if _, err := GraphGradients(newNative(nets.Float32)); err == nil || !strings.Contains(err.Error(), "want float64") {
+	if _, err := netstest.GraphGradients(newNative(nets.Float32)); err == nil || !strings.Contains(err.Error(), "want float64") {
 		t.Errorf("float32: error %v", err)
 	}
 }
@@ -49,7 +51,7 @@ func TestGraphDefectsAreFound(t *testing.T) {
 // The cases have what they are there for.
 func TestGraphs(t *testing.T) {
 	var noEdges, lonely, emptyKind, features, given, none bool
-	for name, c := range Graphs() {
+	for name, c := range netstest.Graphs() {
 		if err := c.Arch.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -87,8 +89,8 @@ func TestGraphs(t *testing.T) {
 }
 
 func TestApart(t *testing.T) {
-	r := func(x float64) GraphResult {
-		return GraphResult{
+	r := func(x float64) netstest.GraphResult {
+		return netstest.GraphResult{
 			Heads: [][]float64{{x, 2}}, Embeddings: [][]float64{{4}}, Pooled: []float64{1},
 			Grads: []float64{1, 1e-6 * x}, Params: []float64{3, 3 + 100*x},
 		}
@@ -96,17 +98,17 @@ func TestApart(t *testing.T) {
 	if v, g, p := r(1).Apart(r(1.5)); v != 0.25 || math.Abs(g-0.5e-6) > 1e-12 || p != 0 {
 		t.Errorf("apart by %g, %g, %g, want 0.25, 5e-7 and nothing where the gradient is all but zero", v, g, p)
 	}
-	if v, _, _ := r(1).Apart(GraphResult{}); !math.IsInf(v, 1) {
+	if v, _, _ := r(1).Apart(netstest.GraphResult{}); !math.IsInf(v, 1) {
 		t.Errorf("apart from nothing by %g", v)
 	}
 }
 
 func ExampleGraphGradients() {
-	all, err := GraphGradients(native.New(native.Options{DType: nets.Float64}))
+	all, err := netstest.GraphGradients(native.New(native.Options{DType: nets.Float64}))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(Worst(all).Error < 1e-8)
+	fmt.Println(netstest.Worst(all).Error < 1e-8)
 	// Output: true
 }

@@ -1,9 +1,10 @@
-package netstest
+package netstest_test
 
 import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -11,17 +12,17 @@ import (
 // none that of the MLP.
 func TestBrokenLawsAreFound(t *testing.T) {
 	e := newNative(nets.Float64)
-	c := Graphs()["kinds, all on"]
+	c := netstest.Graphs()["kinds, all on"]
 	for broken, least := range map[bool]float64{false: 0, true: 1e-2} {
 		engine := e
 		if broken {
 			engine = placed{e}
 		}
-		apart, err := GraphPermutation(engine, c, 1)
+		apart, err := netstest.GraphPermutation(engine, c, 1)
 		if err != nil || apart < least || !broken && apart > 1e-12 {
 			t.Errorf("permutation, broken %v: apart by %g, %v", broken, apart, err)
 		}
-		if apart, err = GraphWithoutEdges(engine); err != nil || apart < least || !broken && apart > 1e-12 {
+		if apart, err = netstest.GraphWithoutEdges(engine); err != nil || apart < least || !broken && apart > 1e-12 {
 			t.Errorf("without edges, broken %v: apart by %g, %v", broken, apart, err)
 		}
 	}

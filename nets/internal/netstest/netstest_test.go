@@ -1,4 +1,4 @@
-package netstest
+package netstest_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/internal/netstest"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -62,8 +63,8 @@ func TestDefectsAreFound(t *testing.T) {
 		{loss: "policy gradient"},
 	} {
 		d.Engine = newNative(nets.Float64)
-		all := must.Get(Gradients(d, 1))(t)
-		worst := Worst(all)
+		all := must.Get(netstest.Gradients(d, 1))(t)
+		worst := netstest.Worst(all)
 		if !(worst.Error > 0.9*defect && worst.Error < 1.1*defect) {
 			t.Errorf("%+v: the worst is %v, want %g of the largest", d, worst, defect)
 		}
@@ -74,10 +75,10 @@ func TestDefectsAreFound(t *testing.T) {
 }
 
 func TestGradientsRefuses(t *testing.T) {
-	if _, err := Gradients(newNative(nets.Float32), 1); err == nil || !strings.Contains(err.Error(), "want float64") {
+	if _, err := netstest.Gradients(newNative(nets.Float32), 1); err == nil || !strings.Contains(err.Error(), "want float64") {
 		t.Errorf("float32: error %v", err)
 	}
-	if _, err := Gradients(failing{newNative(nets.Float64)}, 1); err == nil || !strings.Contains(err.Error(),
+	if _, err := netstest.Gradients(failing{newNative(nets.Float64)}, 1); err == nil || !strings.Contains(err.Error(),
 		"netstest: attention exp: ") {
 		t.Errorf("error %v, want that of the first network", err)
 	}
@@ -94,22 +95,22 @@ func TestWorst(t *testing.T) {
 		errors []float64
 		want   int
 	}{{[]float64{1, 3, 2}, 1}, {[]float64{1, nan, 2}, 1}, {[]float64{nan, 3}, 0}} {
-		var all []Gradient
+		var all []netstest.Gradient
 		for i, e := range c.errors {
-			all = append(all, Gradient{N: i, Error: e})
+			all = append(all, netstest.Gradient{N: i, Error: e})
 		}
-		if got := Worst(all).N; got != c.want {
+		if got := netstest.Worst(all).N; got != c.want {
 			t.Errorf("of %v the worst is number %d, want %d", c.errors, got, c.want)
 		}
 	}
 }
 
 func ExampleGradients() {
-	all, err := Gradients(native.New(native.Options{DType: nets.Float64}), 1)
+	all, err := netstest.Gradients(native.New(native.Options{DType: nets.Float64}), 1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(Worst(all).Error < 1e-8)
+	fmt.Println(netstest.Worst(all).Error < 1e-8)
 	// Output: true
 }

@@ -1,4 +1,4 @@
-package graph
+package graph_test
 
 import (
 	"slices"
@@ -21,6 +21,9 @@ type wayKind struct {
 }
 
 const wayWidth = 64
+
+// blockRows is how many rows go together, as in the product.
+const blockRows = 64
 
 func newWayKind(from, to, edges int) *wayKind {
 	s := rng.NewStream(1, "ways")

@@ -32,7 +32,7 @@ type Backend[T core.Number] struct {
 }
 
 // Float32 returns a backend of an engine in float32.
-func Float32(s *core.State) *Backend[float32] { return &Backend[float32]{state: s, mul: mul32} }
+func Float32(s *core.State) *Backend[float32] { return &Backend[float32]{state: s, mul: Mul32} }
 
 // Float64 returns a backend of an engine in float64.
 func Float64(s *core.State) *Backend[float64] { return &Backend[float64]{state: s, mul: mul64} }
@@ -176,7 +176,8 @@ type product[T core.Number] func(ta, tb bool, m, n, k int, a []T, lda int, b []T
 // goroutine, and the order of the sums is the same.
 const block, serial = 64, 3
 
-func mul32(ta, tb bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
+// Mul32 is a product of matrices in float32: c += a·b, with a or b transposed where ta or tb says so.
+func Mul32(ta, tb bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
 	tm, tn := tile(n)
 	for i := 0; i < m; i += tm {
 		for j := 0; j < n; j += tn {

@@ -1,8 +1,9 @@
-package plain
+package plain_test
 
 import (
 	"testing"
 
+	"github.com/stoker-rl/stoker/nets/native/internal/plain"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkProduct(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				mul32(t[0], t[1], n, n, n, m[0], n, m[1], n, m[2], n)
+				plain.Mul32(t[0], t[1], n, n, n, m[0], n, m[1], n, m[2], n)
 			}
 			b.ReportMetric(2*n*n*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
