@@ -1,4 +1,4 @@
-package envtest
+package envtest_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -103,16 +104,18 @@ var defects = []struct{ defect, check string }{
 	{"panics", "observation"},
 }
 
-func TestSoundSpecimenPasses(t *testing.T) { Run(t, build(""), Options{}) }
+func TestSoundSpecimenPasses(t *testing.T) { envtest.Run(t, build(""), envtest.Options{}) }
 
 // An environment that never writes the masks of a kind allows all choices, of agents that are absent too.
-func TestMasksThatAreNeverWritten(t *testing.T) { Run(t, build("masks never written"), Options{}) }
+func TestMasksThatAreNeverWritten(t *testing.T) {
+	envtest.Run(t, build("masks never written"), envtest.Options{})
+}
 
 func TestEveryDefectIsFound(t *testing.T) {
 	found, caught, missed := map[string]bool{}, 0, 0
 	for _, d := range defects {
-		problems := Check(build(d.defect), Options{})
-		i := slices.IndexFunc(problems, func(p Problem) bool { return p.Check == d.check })
+		problems := envtest.Check(build(d.defect), envtest.Options{})
+		i := slices.IndexFunc(problems, func(p envtest.Problem) bool { return p.Check == d.check })
 		if i < 0 {
 			t.Errorf("%s: the check %q does not find it; problems: %v", d.defect, d.check, problems)
 			missed++
@@ -121,20 +124,20 @@ func TestEveryDefectIsFound(t *testing.T) {
 		caught++
 		found[d.check] = true
 	}
-	for _, name := range Checks() {
+	for _, name := range envtest.Checks() {
 		if !found[name] {
 			t.Errorf("no defect is planted for the check %q", name)
 		}
 	}
-	sound := Check(build(""), Options{})
+	sound := envtest.Check(build(""), envtest.Options{})
 	proof.Claim(t, proof.Row{
 		Topic: "environments",
 		Claim: fmt.Sprintf("envtest's %d checks: each finds the defects planted for it, %d in all, and nothing in a sound "+
-			"environment", len(Checks()), len(defects)),
+			"environment", len(envtest.Checks()), len(defects)),
 		Bound: "none missed, no check without a defect, no false alarm",
 		Measured: fmt.Sprintf("%d found, %d missed, %d of %d checks proven, %d false alarms", caught, missed, len(found),
-			len(Checks()), len(sound)),
-		Holds: missed == 0 && len(found) == len(Checks()) && len(sound) == 0,
+			len(envtest.Checks()), len(sound)),
+		Holds: missed == 0 && len(found) == len(envtest.Checks()) && len(sound) == 0,
 	})
 }
 
@@ -156,13 +159,13 @@ func TestConcernsAreCovered(t *testing.T) {
 	var covered []string
 	for concern, names := range concerns {
 		for _, n := range names {
-			if !slices.Contains(Checks(), n) {
+			if !slices.Contains(envtest.Checks(), n) {
 				t.Errorf("%s: there is no check %q", concern, n)
 			}
 		}
 		covered = append(covered, names...)
 	}
-	for _, n := range Checks() {
+	for _, n := range envtest.Checks() {
 		if !slices.Contains(covered, n) {
 			t.Errorf("the check %q stands for nothing", n)
 		}
@@ -171,14 +174,14 @@ func TestConcernsAreCovered(t *testing.T) {
 
 // A check that is skipped finds nothing, and a failing build is a problem, not a panic.
 func TestOptionsAndBuild(t *testing.T) {
-	if p := Check(build("unknown option accepted"), Options{Skip: []string{"option"}}); len(p) != 0 {
+	if p := envtest.Check(build("unknown option accepted"), envtest.Options{Skip: []string{"option"}}); len(p) != 0 {
 		t.Errorf("with the check skipped there are problems: %v", p)
 	}
-	p := Check(func() (envs.Env, error) { return nil, errors.New("no trace") }, Options{})
+	p := envtest.Check(func() (envs.Env, error) { return nil, errors.New("no trace") }, envtest.Options{})
 	if len(p) != 1 || p[0].Check != "spec" || !strings.Contains(p[0].Detail, "no trace") {
 		t.Errorf("a failing build gives %v", p)
 	}
-	if p := Check(build("seed ignored"), Options{Fixed: true}); len(p) != 0 {
+	if p := envtest.Check(build("seed ignored"), envtest.Options{Fixed: true}); len(p) != 0 {
 		t.Errorf("a world that does not depend on the seed, and says so, gives %v", p)
 	}
 }
@@ -192,7 +195,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 
 func TestRunReports(t *testing.T) {
 	var r recorder
-	Run(&r, build("elapsed differs"), Options{})
+	envtest.Run(&r, build("elapsed differs"), envtest.Options{})
 	if len(r.lines) == 0 || !strings.HasPrefix(r.lines[0], "outcome: seed 1, step 1: elapsed time is 1000001 µs") {
 		t.Errorf("reported %q", r.lines)
 	}

@@ -1,4 +1,4 @@
-package envtest
+package envtest_test
 
 import "github.com/stoker-rl/stoker/envs"
 

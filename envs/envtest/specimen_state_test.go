@@ -1,4 +1,4 @@
-package envtest
+package envtest_test
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package envtest
+package envtest_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -69,7 +70,7 @@ func pairMask(obs *envs.KindObservation, agent int, partial []float32, mask []bo
 }
 
 // build returns a specimen with a defect, "" for none.
-func build(defect string) Build {
+func build(defect string) envtest.Build {
 	return func() (envs.Env, error) {
 		s := &specimen{defect: defect, spec: specimenSpec()}
 		k := &s.spec.Kinds[0]
