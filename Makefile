@@ -11,6 +11,7 @@ LDFLAGS := -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT)
 # Plain Go: no C compiler, and no go.work that make cuda may have left. No tables for debuggers:
 # a first build is a seventh shorter, and stack traces and profiles need none.
 PLAIN   := CGO_ENABLED=0 GOWORK=off GOFLAGS='$(strip $(GOFLAGS) -gcflags=all=-dwarf=false)'
+TESTS   := $(PLAIN) GOGC=400 .ci/in-memory $(GO) test -vet=off -ldflags=-s
 TORCH   := CGO_ENABLED=1 OMP_WAIT_POLICY=PASSIVE
 TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 INSTALL := CGO_ENABLED=0 GOBIN=$(TOOLS) GOFLAGS= GOWORK=off $(GO) install
@@ -38,10 +39,10 @@ eval: build ## evaluate RUN again
 	bin/stoker eval $(RUN)
 
 test: build ## every test that needs only Go; STOKER_DATA=folder adds those on real data, TAGS=farm those over NATS
-	$(PLAIN) GOGC=400 $(GO) test -vet=off -ldflags=-s ./...
-	$(PLAIN) GOGC=400 $(GO) test -vet=off -ldflags=-s -tags gorgonia -run '^TestOpen' ./nets/engines
-	$(if $(filter farm,$(TAGS)),$(PLAIN) GOGC=400 $(GO) test -vet=off -ldflags=-s -tags farm ./farm/jetstream)
-	$(if $(filter farm,$(TAGS)),$(PLAIN) GOGC=400 $(GO) test -vet=off -ldflags=-s -tags farm -run 'Workers$$' ./cli)
+	$(TESTS) ./...
+	$(TESTS) -tags gorgonia -run '^TestOpen' ./nets/engines
+	$(if $(filter farm,$(TAGS)),$(TESTS) -tags farm ./farm/jetstream)
+	$(if $(filter farm,$(TAGS)),$(TESTS) -tags farm -run 'Workers$$' ./cli)
 
 cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 	GOWORK=off $(GO) run ./nets/libtorch/setup
