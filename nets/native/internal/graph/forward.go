@@ -7,9 +7,9 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// blockRows is how many nodes of a kind go through a layer together: their rows and what is aggregated for
+// BlockRows is how many nodes of a kind go through a layer together: their rows and what is aggregated for
 // them, of 64 features each, are 32 kB.
-const blockRows = 64
+const BlockRows = 64
 
 // block is nodes of a kind, rows [from, to).
 type block struct{ kind, from, to int }
@@ -25,11 +25,11 @@ func (p *pieces) cut(starts []int32) {
 	p.starts, p.graph, p.first = p.starts[:0], p.graph[:0], p.first[:0]
 	for g := range len(starts) - 1 {
 		for r := starts[g]; r < starts[g+1]; {
-			if r%blockRows == 0 {
+			if r%BlockRows == 0 {
 				p.first = append(p.first, int32(len(p.graph)))
 			}
 			p.starts, p.graph = append(p.starts, r), append(p.graph, int32(g))
-			r = min((r/blockRows+1)*blockRows, starts[g+1])
+			r = min((r/BlockRows+1)*BlockRows, starts[g+1])
 		}
 	}
 	p.starts, p.first = append(p.starts, starts[len(starts)-1]), append(p.first, int32(len(p.graph)))
@@ -37,7 +37,7 @@ func (p *pieces) cut(starts []int32) {
 
 // of is the pieces of a block that begins at a row.
 func (p *pieces) of(row int) (first, last int) {
-	return int(p.first[row/blockRows]), int(p.first[row/blockRows+1])
+	return int(p.first[row/BlockRows]), int(p.first[row/BlockRows+1])
 }
 
 // groups is graphs side by side in blocks.
@@ -48,14 +48,14 @@ func (p *pass) plan() {
 	b := p.in.Batch
 	p.blocks, p.graphs.blocks = p.blocks[:0], p.graphs.blocks[:0]
 	graphs := b.Graphs()
-	for from := 0; from < graphs; from += blockRows {
-		p.graphs.blocks = append(p.graphs.blocks, block{nets.WholeGraph, from, min(from+blockRows, graphs)})
+	for from := 0; from < graphs; from += BlockRows {
+		p.graphs.blocks = append(p.graphs.blocks, block{nets.WholeGraph, from, min(from+BlockRows, graphs)})
 	}
 	for i := range p.kinds {
 		k := &p.kinds[i]
 		k.rows, k.features = b.Nodes[i].Rows(), b.Nodes[i].Features
-		for from := 0; from < k.rows; from += blockRows {
-			p.blocks = append(p.blocks, block{i, from, min(from+blockRows, k.rows)})
+		for from := 0; from < k.rows; from += BlockRows {
+			p.blocks = append(p.blocks, block{i, from, min(from+BlockRows, k.rows)})
 		}
 		k.pieces.cut(b.Nodes[i].Starts)
 		k.partial = core.Grow(k.partial, len(k.pieces.graph)*p.wide)

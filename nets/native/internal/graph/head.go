@@ -62,7 +62,7 @@ func (p *pass) head(i int, dst []float32) {
 	p.about = i
 	p.do(len(p.graphs.blocks), (*pass).commonBlock)
 	if h.Per != nets.WholeGraph {
-		p.do((rows+blockRows-1)/blockRows, (*pass).headBlock)
+		p.do((rows+BlockRows-1)/BlockRows, (*pass).headBlock)
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *pass) commonBlock(i, worker int) {
 func (p *pass) headBlock(i, worker int) {
 	h, s := &p.heads[p.about], p.scratch[worker]
 	k := &p.kinds[h.Per]
-	b := block{h.Per, i * blockRows, min((i+1)*blockRows, k.rows)}
+	b := block{h.Per, i * BlockRows, min((i+1)*BlockRows, k.rows)}
 	x := s.y[:(b.to-b.from)*p.wide]
 	if p.storing {
 		x = rowsOf(h.hidden, b.from, b.to, p.wide)

@@ -27,7 +27,7 @@ import (
 //   - Backward, D_v = Σ_u α_uv (g_v·m_uv) is g_v·Σ_u α_uv m_uv, so that the edges are visited once, by where
 //     they begin.
 //
-// Rows are padded to a multiple of 16. The nodes are cut into blocks of blockRows, each of which goes through
+// Rows are padded to a multiple of 16. The nodes are cut into blocks of BlockRows, each of which goes through
 // all of a layer while it is in the cache: aggregation, product, norm, and the next layer's scores. A phase
 // does that for all blocks, on as many threads as there are; the gradients w.r.t. the parameters are summed in
 // shards that follow from the number of blocks alone.
@@ -126,9 +126,9 @@ type layerNodes struct {
 // scratch is a worker's memory for a block.
 type scratch struct {
 	product  kernel.Product
-	y, agg   []float32 // [blockRows][wide]
-	features []float32 // [blockRows][most padded]
-	d        []float32 // [blockRows]
+	y, agg   []float32 // [BlockRows][wide]
+	features []float32 // [BlockRows][most padded]
+	d        []float32 // [BlockRows]
 	scale    []float32
 }
 
@@ -174,8 +174,8 @@ func (n *network) NewPass(r *run) core.GraphPass[*tile.Tensor] {
 	}
 	for range p.threadsMax {
 		p.scratch = append(p.scratch, &scratch{
-			y: make([]float32, blockRows*p.wide), agg: make([]float32, blockRows*p.wide),
-			features: make([]float32, blockRows*most), d: make([]float32, blockRows), scale: make([]float32, blockRows),
+			y: make([]float32, BlockRows*p.wide), agg: make([]float32, BlockRows*p.wide),
+			features: make([]float32, BlockRows*most), d: make([]float32, BlockRows), scale: make([]float32, BlockRows),
 		})
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/nets/native/internal/graph"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -21,9 +22,6 @@ type wayKind struct {
 }
 
 const wayWidth = 64
-
-// blockRows is how many rows go together, as in the product.
-const blockRows = 64
 
 func newWayKind(from, to, edges int) *wayKind {
 	s := rng.NewStream(1, "ways")
@@ -114,8 +112,8 @@ func BenchmarkGraphWays(b *testing.B) {
 			k.product(set, p, k.m, k.y, 0, k.to)
 		}},
 		{"with x·W after, by blocks", func(k *wayKind) {
-			for from := 0; from < k.to; from += blockRows {
-				to := min(from+blockRows, k.to)
+			for from := 0; from < k.to; from += graph.BlockRows {
+				to := min(from+graph.BlockRows, k.to)
 				g.Gather(k.m, k.w, k.x, k.src, k.in[from:to+1], wayWidth)
 				*p = kernel.Product{M: to - from, N: wayWidth, K: wayWidth, A: k.m, AK: 1, AM: wayWidth, B: k.weight,
 					LDB: wayWidth, C: k.y[from*wayWidth:], LDC: wayWidth}

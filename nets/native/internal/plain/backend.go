@@ -176,7 +176,7 @@ type product[T core.Number] func(ta, tb bool, m, n, k int, a []T, lda int, b []T
 // goroutine, and the order of the sums is the same.
 const block, serial = 64, 3
 
-// Mul32 is a product of matrices in float32: c += a·b, with a or b transposed where ta or tb says so.
+// Mul32 is the product of float32: c += op(a)·op(b), as the type product says.
 func Mul32(ta, tb bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
 	tm, tn := tile(n)
 	for i := 0; i < m; i += tm {
