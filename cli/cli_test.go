@@ -16,7 +16,7 @@ import (
 
 // Every command says what it does and has examples that it takes.
 func TestHelp(t *testing.T) {
-	root := newRoot(Default())
+	root := newRoot(shipped)
 	for _, c := range append(root.Commands(), root) {
 		if c.Name() == "help" || c.Name() == "completion" {
 			continue
@@ -86,7 +86,7 @@ func shellWords(line string) (words []string) {
 // checkExample fails where a command line is not one that the command takes.
 func checkExample(t *testing.T, words []string) {
 	t.Helper()
-	c, rest, err := newRoot(Default()).Find(words)
+	c, rest, err := newRoot(shipped).Find(words)
 	if err == nil {
 		err = c.ParseFlags(rest)
 	}

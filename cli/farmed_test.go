@@ -67,7 +67,7 @@ func byWorkers(t *testing.T, units string, command []string, files ...string) {
 	joined := out.lines
 	var all sync.WaitGroup
 	all.Go(func() {
-		root := newRoot(Default())
+		root := newRoot(shipped)
 		root.SetArgs(append(slices.Clone(command), away, "--listen", "127.0.0.1:0", "--token-file", token, "--metrics", "127.0.0.1:0"))
 		root.SetOut(out)
 		root.SetErr(out)

@@ -29,10 +29,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// shipped is one program for all tests: cobra keeps every command line that was made, and what hangs on it, until the process ends.
+var shipped = Default()
+
 // stoker runs the command in this process.
 func stoker(a ...string) (code int, out, errs string) {
 	var o, e bytes.Buffer
-	root := newRoot(Default())
+	root := newRoot(shipped)
 	root.SetArgs(a)
 	root.SetOut(&o)
 	root.SetErr(&e)

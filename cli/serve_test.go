@@ -24,7 +24,7 @@ func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, 
 	path := filepath.Join(t.TempDir(), "faasconf.stoker")
 	must.Do(t, os.WriteFile(path, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600))
 	out, errs, done = &shared{}, &shared{}, make(chan int, 1)
-	root := newRoot(Default())
+	root := newRoot(shipped)
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.SetArgs(append([]string{"serve", "sizing=" + path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--poll", "10ms"},

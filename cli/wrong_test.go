@@ -46,7 +46,7 @@ func TestNotThere(t *testing.T) {
 		"sweep":      {"nope.yaml --grid train.steps=1,2", "--file nope.yaml"},
 		"sweep show": {"nope"},
 	}
-	all := commands(newRoot(Default()), map[string]*cobra.Command{})
+	all := commands(newRoot(shipped), map[string]*cobra.Command{})
 	for name := range all {
 		for _, a := range append(wrong[name], "--nope", "--jsn") {
 			code, out, errs := stoker(fields(name + " " + a)...)
@@ -70,7 +70,7 @@ func TestCounts(t *testing.T) {
 	arguments := map[string]string{"train": file + " --seeds 1-2", "resume": run, "explain": run, "bench": "forward --seconds 0.001",
 		"sweep": file + " --random train.steps=int(1,2)"}
 	seen := 0
-	for name, c := range commands(newRoot(Default()), map[string]*cobra.Command{}) {
+	for name, c := range commands(newRoot(shipped), map[string]*cobra.Command{}) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if !slices.Contains([]string{"int", "int64", "uint64", "ints", "intSlice"}, f.Value.Type()) {
 				return
@@ -98,7 +98,7 @@ func TestCounts(t *testing.T) {
 
 // A flag's old name is taken where the new one is, and its help shows the new one alone.
 func TestOldNames(t *testing.T) {
-	all := commands(newRoot(Default()), map[string]*cobra.Command{})
+	all := commands(newRoot(shipped), map[string]*cobra.Command{})
 	for name, flags := range was {
 		for old, now := range flags {
 			c := all[name]

@@ -28,7 +28,7 @@ import (
 
 // Online says how a checkpoint serves an application while it goes on learning.
 type Online struct {
-	// Names is the catalog that the checkpoint's configuration uses.
+	// Names is the catalog that the checkpoint's configuration uses; nil is [catalog.Default].
 	Names *catalog.Catalog
 	// Checkpoint is a run, a checkpoint or zoo:NAME with a full checkpoint. Sets go over its configuration.
 	Checkpoint string
@@ -55,8 +55,7 @@ func DefaultOnline(checkpoint string) Online {
 	p.Warm = 0
 	r := safe.Default()
 	r.MinHistory = 10
-	return Online{Names: catalog.Default(), Checkpoint: checkpoint, Rows: 300, Protocol: p, Serve: online.Default(),
-		Rule: r}
+	return Online{Checkpoint: checkpoint, Rows: 300, Protocol: p, Serve: online.Default(), Rule: r}
 }
 
 // libraryNoise is the noise on a policy's configurations in a library that is made for it.
@@ -84,6 +83,9 @@ func NewServer(ctx context.Context, o Online) (*Server, error) {
 		return nil, err
 	}
 	o.Serve.Windows = o.Protocol.Windows
+	if o.Names == nil {
+		o.Names = catalog.Default()
+	}
 	if err := learns(c, o.Names); err != nil {
 		return nil, err
 	}
