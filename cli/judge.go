@@ -85,6 +85,7 @@ func frontierPanelsCommand() *command {
 			if err != nil {
 				return nil, err
 			}
+			fmt.Fprintln(c, pareto.MeansText(results))
 			return nil, c.save(func(folder string) ([]string, error) {
 				return pareto.WritePanels(folder, results, columns, limit)
 			})

@@ -1,11 +1,13 @@
 package pareto
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
@@ -43,6 +45,50 @@ func TestPanels(t *testing.T) {
 		if got := strings.TrimSpace(string(joined)); got != strings.Join(want, "\n") {
 			t.Errorf("%s: got\n%s\nwant\n%s", kind, got, strings.Join(want, "\n"))
 		}
+	}
+}
+
+// The mean over folders is geometric, of those in which both families reach the level and the other one has a setting
+// near it; the others are counted by what they lack.
+func TestMeans(t *testing.T) {
+	num := func(x float64) Number {
+		return Number{report.Number(x), report.Number(x - 0.1), report.Number(x + 0.1)}
+	}
+	nan := Number{report.Number(math.NaN()), report.Number(math.NaN()), report.Number(math.NaN())}
+	folder := func(first, other, ratio Number, below bool) Named {
+		return Named{"f", &Result{Objective: "price", Limit: "violated", Points: []Row{{Family: "a"}}, Levels: []At{
+			{Family: "a", Level: 0.05, Price: first, Ratio: num(1)},
+			{Family: "b", Level: 0.05, Price: other, Ratio: ratio, Below: below},
+		}}}
+	}
+	all := []Named{
+		folder(num(1), num(2), num(2), false), folder(num(4), num(2), num(0.5), false), folder(num(2), num(8), num(4), false),
+		folder(num(1), nan, nan, false), folder(nan, num(2), nan, false), folder(num(1), num(3), num(3), true),
+	}
+	// The logarithms of 2, 1/2 and 4 have mean ln 2 / 3·2 and deviation √(7/3)·ln 2; t(0.975, 2) is 4.30265.
+	mean := 2.0 / 3 * math.Ln2
+	half := 4.30265 * math.Sqrt(7.0/3) * math.Ln2 / math.Sqrt(3)
+	got := Means(all)
+	if len(got) != 1 {
+		t.Fatalf("%d means, want one: %+v", len(got), got)
+	}
+	m := got[0]
+	for _, c := range []struct{ got, want float64 }{
+		{float64(m.Ratio.Mean), math.Exp(mean)}, {float64(m.Ratio.Lo), math.Exp(mean - half)}, {float64(m.Ratio.Hi), math.Exp(mean + half)},
+	} {
+		if math.Abs(c.got/c.want-1) > 1e-5 {
+			t.Errorf("%g, want %g", c.got, c.want)
+		}
+	}
+	m.Ratio = Number{}
+	if want := (Mean{Family: "b", Level: 0.05, Counted: 3, Unreached: 1, FirstUnreached: 1, Below: 1, Dearer: 2, Cheaper: 1}); m != want {
+		t.Errorf("%+v, want %+v", m, want)
+	}
+	if text := MeansText(all[3:]); !strings.Contains(text, "–") || strings.Contains(text, "NaN") {
+		t.Errorf("where no folder counts: %s", text)
+	}
+	if text := MeansText(all[:1]); strings.Contains(text, "[") {
+		t.Errorf("one folder has no interval: %s", text)
 	}
 }
 

@@ -221,7 +221,7 @@ func Load(dirs []string) ([]Named, error) {
 }
 
 // WritePanels leaves the points and the prices at equal violations of all results as CSV, with the name of each in
-// front, and one figure with a panel for each. Points with more violations than limit are not drawn.
+// front, the [Means], and one figure with a panel for each. Points with more violations than limit are not drawn.
 func WritePanels(dir string, results []Named, columns int, limit float64) ([]string, error) {
 	var points, levels [][]string
 	for _, r := range results {
@@ -231,6 +231,7 @@ func WritePanels(dir string, results []Named, columns int, limit float64) ([]str
 	f := report.Into(dir)
 	f.CSV("frontiers_points.csv", points)
 	f.CSV("frontiers_levels.csv", levels)
+	f.CSV("frontiers_means.csv", meanRows(Means(results)))
 	f.Draw("frontiers", panels(results, columns, limit))
 	return f.Files()
 }

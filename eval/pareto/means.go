@@ -1,0 +1,116 @@
+package pareto
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/eval/stats"
+)
+
+// Mean is what a family costs over several results, such as workflows or traces: the geometric mean of its price over
+// that of the first family at equal violations.
+type Mean struct {
+	Family string        `json:"family"`
+	Level  report.Number `json:"level"`
+	// Ratio has Student's t interval over the results, on the logarithms; its ends are NaN where fewer than two count.
+	Ratio Number `json:"ratio"`
+	// Of the results that have the family, Counted enter Ratio; in Unreached the family violates more than the level at
+	// every setting, in FirstUnreached the first family does, and in Below all of the family's settings violate far less:
+	// one that was not played may cost less. Where the first family is the one far below, its cheapest setting counts.
+	Counted        int `json:"counted"`
+	Unreached      int `json:"unreached"`
+	FirstUnreached int `json:"first_unreached"`
+	Below          int `json:"below"`
+	// Of those counted, the family costs more in Dearer and less in Cheaper by an interval that leaves 1 out.
+	Dearer  int `json:"dearer"`
+	Cheaper int `json:"cheaper"`
+}
+
+// Means are those of every family but the first and every level, in the order of the results.
+func Means(results []Named) []Mean {
+	var out []Mean
+	var logs [][]float64
+	for _, r := range results {
+		first := ""
+		price := map[report.Number]float64{}
+		for i, at := range r.Levels {
+			if i == 0 {
+				first = at.Family
+			}
+			if at.Family == first {
+				price[at.Level] = float64(at.Price.Mean)
+				continue
+			}
+			k := slices.IndexFunc(out, func(m Mean) bool { return m.Family == at.Family && m.Level == at.Level })
+			if k < 0 {
+				k = len(out)
+				out, logs = append(out, Mean{Family: at.Family, Level: at.Level}), append(logs, nil)
+			}
+			m := &out[k]
+			switch {
+			case math.IsNaN(float64(at.Price.Mean)):
+				m.Unreached++
+			case math.IsNaN(price[at.Level]):
+				m.FirstUnreached++
+			case at.Below:
+				m.Below++
+			default:
+				m.Counted++
+				logs[k] = append(logs[k], math.Log(float64(at.Ratio.Mean)))
+				if at.Ratio.Decided(1) && at.Ratio.Mean > 1 {
+					m.Dearer++
+				} else if at.Ratio.Decided(1) {
+					m.Cheaper++
+				}
+			}
+		}
+	}
+	for k := range out {
+		iv := stats.MeanInterval(logs[k])
+		number := func(x float64) report.Number { return report.Number(math.Exp(x)) }
+		out[k].Ratio = Number{number(iv.Point), number(iv.Low), number(iv.High)}
+	}
+	return out
+}
+
+func meanRows(means []Mean) [][]string {
+	rows := [][]string{{"family", "level", "ratio", "ratio_lo", "ratio_hi", "counted", "dearer", "cheaper", "unreached",
+		"first_unreached", "below"}}
+	for _, m := range means {
+		rows = append(rows, report.Cells(m.Family, m.Level, report.Cells(m.Ratio.Mean, m.Ratio.Lo, m.Ratio.Hi), m.Counted, m.Dearer,
+			m.Cheaper, m.Unreached, m.FirstUnreached, m.Below))
+	}
+	return rows
+}
+
+// MeansText is the means for a terminal.
+func MeansText(results []Named) string {
+	means := Means(results)
+	if len(means) == 0 {
+		return ""
+	}
+	first := results[0]
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s over that of %s at equal %s: geometric mean over the folders in which both reach the level\n\n", first.Objective,
+		first.Families()[0], first.Limit)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "%s at most\tfamily\tmean\tfolders\tdearer\tcheaper\tnot reached\tnot by %s\tno setting near\n", first.Limit,
+		first.Families()[0])
+	for _, m := range means {
+		ratio := "–"
+		switch {
+		case m.Counted == 1:
+			ratio = fmt.Sprintf("%.3g", float64(m.Ratio.Mean))
+		case m.Counted > 1:
+			ratio = m.Ratio.Text()
+		}
+		fmt.Fprintf(t, "%g\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", m.Level, m.Family, ratio, m.Counted, m.Dearer, m.Cheaper, m.Unreached,
+			m.FirstUnreached, m.Below)
+	}
+	t.Flush() // a strings.Builder does not fail
+	return b.String()
+}
