@@ -72,7 +72,7 @@ func frontierPanelsCommand() *command {
 	columns, limit := 4, 0.5
 	return &command{
 		name: "frontier panels", takes: "FOLDER…", args: arguments{1, -1, "a folder of stoker frontier"},
-		out: "folder for the figure", noOut: "a folder for the figure",
+		json: "print the mean ratios", out: "folder for the figure", noOut: "a folder for the figure",
 		flags: []flag{
 			option(whole(&columns, 1), "columns", "panels in a row"),
 			option(&limit, "up-to", "points with more violations than this are not drawn (the CSV has them)"),
@@ -86,7 +86,7 @@ func frontierPanelsCommand() *command {
 				return nil, err
 			}
 			fmt.Fprintln(c, pareto.MeansText(results))
-			return nil, c.save(func(folder string) ([]string, error) {
+			return pareto.Means(results), c.save(func(folder string) ([]string, error) {
 				return pareto.WritePanels(folder, results, columns, limit)
 			})
 		},

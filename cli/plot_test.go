@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/internal/must"
 )
 
 // Runs are compared from folders and patterns, over steps and time; what is drawn is said beside the files' names.
@@ -81,4 +83,30 @@ func TestPower(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	contains(t, "table", out, "training seeds", "workload seeds", "in deviations between workloads")
+}
+
+// Frontiers of two workflows are drawn side by side, and their mean ratio is said.
+func TestFrontierPanels(t *testing.T) {
+	dir := t.TempDir()
+	words := []string{"frontier", "panels"}
+	for _, name := range []string{"light", "heavy"} {
+		play := func(price float64) []pareto.Point {
+			return []pareto.Point{{Setting: "1", Price: [][]float64{{price, price}}, Violated: [][]float64{{0.05, 0.05}}}}
+		}
+		families := []pareto.Family{{Name: "learned", Points: play(2)}, {Name: "rule", Points: play(3)}}
+		r := must.Get(pareto.Analyse(families, []float64{0.05}, 100, 1))(t)
+		r.Objective, r.Unit, r.Limit = "price", "USD/h", "violated"
+		words = append(words, filepath.Join(dir, name))
+		must.Get(pareto.Write(filepath.Join(dir, name), r))(t)
+	}
+	words = append(words, "--out", filepath.Join(dir, "all"))
+	code, out, errs := stoker(words...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "the table", strings.Join(strings.Fields(out), " "), "0.05 rule 1.5 [1.5, 1.5] 2 2 0", "frontiers_means.csv")
+	_, out, _ = stoker(append(words, "--json")...)
+	if means := decode[[]pareto.Mean](t, out); len(means) != 1 || means[0].Counted != 2 {
+		t.Errorf("means are %+v", means)
+	}
 }
