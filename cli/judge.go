@@ -57,8 +57,7 @@ func frontierCommand() *command {
 				return nil, err
 			}
 			r.Command, r.Version, r.Revision = os.Args, Version(), revision()
-			err = c.save(func(folder string) ([]string, error) { return pareto.Write(folder, r) })
-			if err != nil {
+			if err := c.save(func(folder string) ([]string, error) { return pareto.Write(folder, r) }); err != nil {
 				return nil, err
 			}
 			fmt.Fprintln(c, pareto.Text(r))

@@ -104,7 +104,7 @@ func TestFrontierPanels(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	contains(t, "the table", strings.Join(strings.Fields(out), " "), "0.05 rule 1.5 [1.5, 1.5] 2 2 0", "frontiers_means.csv")
+	contains(t, "the table", strings.Join(strings.Fields(out), " "), "0.05 rule 1.500 (1.500 to 1.500) 2 2 0", "frontiers_means.csv")
 	_, out, _ = stoker(append(words, "--json")...)
 	if means := decode[[]pareto.Mean](t, out); len(means) != 1 || means[0].Counted != 2 {
 		t.Errorf("means are %+v", means)

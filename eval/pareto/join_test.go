@@ -84,10 +84,10 @@ func TestMeans(t *testing.T) {
 	if want := (Mean{Family: "b", Level: 0.05, Counted: 3, Unreached: 1, FirstUnreached: 1, Below: 1, Dearer: 2, Cheaper: 1}); m != want {
 		t.Errorf("%+v, want %+v", m, want)
 	}
-	if text := MeansText(all[3:]); !strings.Contains(text, "–") || strings.Contains(text, "NaN") {
+	if text := MeansText(all[3:]); !strings.Contains(text, "n/a") || strings.Contains(text, "NaN") {
 		t.Errorf("where no folder counts: %s", text)
 	}
-	if text := MeansText(all[:1]); strings.Contains(text, "[") {
+	if text := MeansText(all[:1]); strings.Contains(text, " to ") {
 		t.Errorf("one folder has no interval: %s", text)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
@@ -35,13 +33,9 @@ func Means(results []Named) []Mean {
 	var out []Mean
 	var logs [][]float64
 	for _, r := range results {
-		first := ""
-		price := map[report.Number]float64{}
-		for i, at := range r.Levels {
-			if i == 0 {
-				first = at.Family
-			}
-			if at.Family == first {
+		price := map[report.Number]float64{} // of the first family
+		for _, at := range r.Levels {
+			if at.Family == r.Levels[0].Family {
 				price[at.Level] = float64(at.Price.Mean)
 				continue
 			}
@@ -81,36 +75,20 @@ func meanRows(means []Mean) [][]string {
 	rows := [][]string{{"family", "level", "ratio", "ratio_lo", "ratio_hi", "counted", "dearer", "cheaper", "unreached",
 		"first_unreached", "below"}}
 	for _, m := range means {
-		rows = append(rows, report.Cells(m.Family, m.Level, report.Cells(m.Ratio.Mean, m.Ratio.Lo, m.Ratio.Hi), m.Counted, m.Dearer,
-			m.Cheaper, m.Unreached, m.FirstUnreached, m.Below))
+		rows = append(rows, report.Cells(m.Family, m.Level, m.Ratio.Mean, m.Ratio.Lo, m.Ratio.Hi, m.Counted, m.Dearer, m.Cheaper,
+			m.Unreached, m.FirstUnreached, m.Below))
 	}
 	return rows
 }
 
 // MeansText is the means for a terminal.
 func MeansText(results []Named) string {
-	means := Means(results)
-	if len(means) == 0 {
-		return ""
+	r, first := results[0], results[0].Families()[0]
+	rows := [][]string{{"at most", "family", "mean", "folders", "dearer", "cheaper", "not reached", "not by " + first, "no setting near"}}
+	for _, m := range Means(results) {
+		rows = append(rows, report.Cells(m.Level, m.Family, m.Ratio.Estimate().String(), m.Counted, m.Dearer, m.Cheaper, m.Unreached,
+			m.FirstUnreached, m.Below))
 	}
-	first := results[0]
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s over that of %s at equal %s: geometric mean over the folders in which both reach the level\n\n", first.Objective,
-		first.Families()[0], first.Limit)
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s at most\tfamily\tmean\tfolders\tdearer\tcheaper\tnot reached\tnot by %s\tno setting near\n", first.Limit,
-		first.Families()[0])
-	for _, m := range means {
-		ratio := "–"
-		switch {
-		case m.Counted == 1:
-			ratio = fmt.Sprintf("%.3g", float64(m.Ratio.Mean))
-		case m.Counted > 1:
-			ratio = m.Ratio.Text()
-		}
-		fmt.Fprintf(t, "%g\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", m.Level, m.Family, ratio, m.Counted, m.Dearer, m.Cheaper, m.Unreached,
-			m.FirstUnreached, m.Below)
-	}
-	t.Flush() // a strings.Builder does not fail
-	return b.String()
+	return fmt.Sprintf("%s over that of %s at equal %s: geometric mean over the folders in which both reach the level\n\n", r.Objective, first,
+		r.Limit) + report.Columns(rows, false)
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/plot/vg"
 
@@ -140,34 +138,29 @@ func line(points []xy) (x, y []float64) {
 
 // Text is the result for a terminal.
 func Text(r *Result) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d workload seeds; means with 95 %% intervals\n\n", r.Env, len(r.Seeds))
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "family\tsetting\t%s\t%s (%s)\t\n", r.Limit, r.Objective, r.Unit)
+	points := [][]string{{"family", "setting", r.Limit, fmt.Sprintf("%s (%s)", r.Objective, r.Unit)}}
 	for _, p := range r.Points {
 		note := ""
 		if p.Beaten {
 			note = "beaten by another of its family"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.Family, p.Setting, p.Violated.Text(), p.Price.Text(), note)
+		points = append(points, []string{p.Family, p.Setting, p.Violated.Text(), p.Price.Text(), note})
 	}
-	t.Flush() // a strings.Builder does not fail
-	families := r.Families()
-	fmt.Fprintf(&b, "\n%s where %s is at most a level, along each frontier; and the price over that of %s:\n\n", r.Objective,
-		r.Limit, families[0])
-	t = tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	first := r.Families()[0]
+	var levels [][]string
 	for _, l := range r.Levels {
 		ratio := l.Ratio.Text()
 		switch {
 		case l.RatioBelow || math.IsNaN(float64(l.Ratio.Mean)):
 			ratio = "–"
-		case l.Family == families[0]:
+		case l.Family == first:
 			ratio = "1"
 		}
-		fmt.Fprintf(t, "%s at most %g\t%s\t%s\t%s\n", r.Limit, l.Level, l.Family, l.Text(), ratio)
+		levels = append(levels, []string{fmt.Sprintf("%s at most %g", r.Limit, l.Level), l.Family, l.Text(), ratio})
 	}
-	t.Flush()
-	return b.String()
+	return fmt.Sprintf("%s, %d workload seeds; means with 95 %% intervals\n\n%s\n"+
+		"%s where %s is at most a level, along each frontier; and the price over that of %s:\n\n%s", r.Env, len(r.Seeds),
+		report.Columns(points, false), r.Objective, r.Limit, first, report.Columns(levels, false))
 }
 
 // Text is the price with its interval, that the family does not reach the level, or a dash where all its settings violate
