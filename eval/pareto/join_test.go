@@ -48,8 +48,8 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// The mean over folders is geometric, of those in which both families reach the level and the other one has a setting
-// near it; the others are counted by what they lack.
+// The mean over folders is geometric, of those in which both families reach the level; the others are counted by what they
+// lack.
 func TestMeans(t *testing.T) {
 	num := func(x float64) Number {
 		return Number{report.Number(x), report.Number(x - 0.1), report.Number(x + 0.1)}
@@ -58,12 +58,12 @@ func TestMeans(t *testing.T) {
 	folder := func(first, other, ratio Number, below bool) Named {
 		return Named{"f", &Result{Objective: "price", Limit: "violated", Points: []Row{{Family: "a"}}, Levels: []At{
 			{Family: "a", Level: 0.05, Price: first, Ratio: num(1)},
-			{Family: "b", Level: 0.05, Price: other, Ratio: ratio, Below: below},
+			{Family: "b", Level: 0.05, Price: other, Ratio: ratio, RatioBelow: below},
 		}}}
 	}
 	all := []Named{
-		folder(num(1), num(2), num(2), false), folder(num(4), num(2), num(0.5), false), folder(num(2), num(8), num(4), false),
-		folder(num(1), nan, nan, false), folder(nan, num(2), nan, false), folder(num(1), num(3), num(3), true),
+		folder(num(1), num(2), num(2), false), folder(num(4), num(2), num(0.5), false), folder(num(2), num(8), num(4), true),
+		folder(num(1), nan, nan, false), folder(nan, num(2), nan, false),
 	}
 	// The logarithms of 2, 1/2 and 4 have mean ln 2 / 3·2 and deviation √(7/3)·ln 2; t(0.975, 2) is 4.30265.
 	mean := 2.0 / 3 * math.Ln2

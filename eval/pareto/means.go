@@ -17,8 +17,8 @@ type Mean struct {
 	// Ratio has Student's t interval over the results, on the logarithms; its ends are NaN where fewer than two count.
 	Ratio Number `json:"ratio"`
 	// Of the results that have the family, Counted enter Ratio; in Unreached the family violates more than the level at
-	// every setting, in FirstUnreached the first family does, and in Below all of the family's settings violate far less:
-	// one that was not played may cost less. Where the first family is the one far below, its cheapest setting counts.
+	// every setting, in FirstUnreached the first family does. Of those counted, in Below all settings of one of the two
+	// violate far less: its cheapest setting counts, but one that was not played may cost less.
 	Counted        int `json:"counted"`
 	Unreached      int `json:"unreached"`
 	FirstUnreached int `json:"first_unreached"`
@@ -50,10 +50,11 @@ func Means(results []Named) []Mean {
 				m.Unreached++
 			case math.IsNaN(price[at.Level]):
 				m.FirstUnreached++
-			case at.Below:
-				m.Below++
 			default:
 				m.Counted++
+				if at.RatioBelow {
+					m.Below++
+				}
 				logs[k] = append(logs[k], math.Log(float64(at.Ratio.Mean)))
 				if at.Ratio.Decided(1) && at.Ratio.Mean > 1 {
 					m.Dearer++
