@@ -87,6 +87,11 @@ func TestMeans(t *testing.T) {
 	if text := MeansText(all[3:]); !strings.Contains(text, "n/a") || strings.Contains(text, "NaN") {
 		t.Errorf("where no folder counts: %s", text)
 	}
+	other := folder(num(1), num(2), num(2), false)
+	other.Points = []Row{{Family: "c"}}
+	if text := MeansText([]Named{all[0], other}); !strings.Contains(text, "first family") {
+		t.Errorf("other first families: %s", text)
+	}
 	if text := MeansText(all[:1]); strings.Contains(text, " to ") {
 		t.Errorf("one folder has no interval: %s", text)
 	}

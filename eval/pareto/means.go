@@ -28,11 +28,15 @@ type Mean struct {
 	Cheaper int `json:"cheaper"`
 }
 
-// Means are those of every family but the first and every level, in the order of the results.
+// Means are those of every family but the first and every level, in the order of the results; there are none where the
+// results have other first families.
 func Means(results []Named) []Mean {
 	var out []Mean
 	var logs [][]float64
 	for _, r := range results {
+		if r.Families()[0] != results[0].Families()[0] {
+			return nil
+		}
 		price := map[report.Number]float64{} // of the first family
 		for _, at := range r.Levels {
 			if at.Family == r.Levels[0].Family {
@@ -89,6 +93,9 @@ func MeansText(results []Named) string {
 	for _, m := range Means(results) {
 		rows = append(rows, report.Cells(m.Level, m.Family, m.Ratio.Estimate().String(), m.Counted, m.Dearer, m.Cheaper, m.Unreached,
 			m.FirstUnreached, m.Below))
+	}
+	if len(rows) == 1 {
+		return "no mean ratios: the folders differ in the first family, or it is alone\n"
 	}
 	return fmt.Sprintf("%s over that of %s at equal %s: geometric mean over the folders in which both reach the level\n\n", r.Objective, first,
 		r.Limit) + report.Columns(rows, false)
