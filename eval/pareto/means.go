@@ -89,7 +89,7 @@ func meanRows(means []Mean) [][]string {
 // MeansText is the means for a terminal.
 func MeansText(results []Named) string {
 	r, first := results[0], results[0].Families()[0]
-	rows := [][]string{{"at most", "family", "mean", "folders", "dearer", "cheaper", "not reached", "not by " + first, "no setting near"}}
+	rows := [][]string{{"at most", "family", "mean ratio", "folders", "dearer", "cheaper", "not reached", "not by " + first, "no setting near"}}
 	for _, m := range Means(results) {
 		rows = append(rows, report.Cells(m.Level, m.Family, m.Ratio.Estimate().String(), m.Counted, m.Dearer, m.Cheaper, m.Unreached,
 			m.FirstUnreached, m.Below))

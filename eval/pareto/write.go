@@ -123,15 +123,9 @@ func line(points []xy) (x, y []float64) {
 			kept = append(kept, q)
 		}
 	}
-	for len(kept) > 0 {
-		least := 0
-		for i, q := range kept {
-			if q.x < kept[least].x {
-				least = i
-			}
-		}
-		x, y = append(x, kept[least].x), append(y, kept[least].y)
-		kept = append(kept[:least], kept[least+1:]...)
+	slices.SortStableFunc(kept, func(a, b xy) int { return cmp.Compare(a.x, b.x) })
+	for _, q := range kept {
+		x, y = append(x, q.x), append(y, q.y)
 	}
 	return x, y
 }
