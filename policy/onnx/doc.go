@@ -15,8 +15,8 @@
 // numbers from 0, in float32 as everywhere. Scores are the network's, of each choice; of continuous actions they are
 // the action as the environment takes it, before it is rounded and converted to the platform's units.
 //
-//	policy.go     from bundle to model; inputs, outputs
-//	actor.go      the networks and heads that a description of package actor names, whoever learned
+//	policy.go     from bundle to model; inputs, outputs; the networks and heads that a description of package actor
+//	              names, whoever learned
 //	firm.go       firm's rule around one
 //	actions.go    choices by scores; bounds, rounding and units of continuous actions
 //	graph.go      choices within graphs, one after another, and their networks
