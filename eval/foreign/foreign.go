@@ -2,12 +2,11 @@
 // Inference Protocol, or a command that answers lines of JSON. All episodes under way are answered at once, by
 // [Policy.Act]. docs/judging.md describes the protocol.
 //
-//	foreign.go    what a policy is, and which there are
+//	foreign.go    what a policy is, and which there are; a bundle, which acts in this process and is no [Policy]
 //	lines.go      requests and answers as lines of JSON
-//	child.go      the process that answers them: a command, or Python for an ONNX file
-//	model.go      what an ONNX file must be before Python sees it
+//	child.go      the process that answers them: a command, or Python for an ONNX file, and what such a file must be
+//	              before Python sees it
 //	server.go     a server
-//	bundle.go     a bundle, which acts in this process and is no [Policy]
 //
 // Not here: episodes and scores (package eval), and the protocol's other side (python/stoker_rl).
 package foreign
@@ -22,8 +21,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/policy/onnx"
 )
 
@@ -197,3 +199,33 @@ func (p *Policy) Note() string { return p.note() }
 
 // Close ends what answers.
 func (p *Policy) Close() error { return p.close() }
+
+// OpenBundle reads a bundle and returns what makes its policy, without guard and fallback: it scores as the checkpoint
+// that it was exported from.
+func OpenBundle(names *catalog.Catalog, file string) (f *bundle.File, digest string,
+	open func(*envs.Spec) (envs.Policy, error), err error) {
+	f, digest, err = bundle.Open(file, bundle.Limits{})
+	if err != nil {
+		return nil, "", nil, err
+	}
+	l, err := names.Learner(f.Agent.Name)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("%s: %w", file, err)
+	}
+	stored := &agents.PolicyFile{Agent: f.Agent.Name, EnvID: f.Agent.Env, Description: f.Agent.Description,
+		Arrays: map[string]agents.Array{}}
+	for name, a := range f.Arrays {
+		stored.Arrays[name] = agents.Array(a)
+	}
+	return f, digest, func(spec *envs.Spec) (envs.Policy, error) {
+		cpu, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
+		if err != nil {
+			return nil, err
+		}
+		p, err := l.Open(stored, spec, cpu)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err) // not p: an interface around a nil pointer would not be nil
+		}
+		return p, nil
+	}, nil
+}
