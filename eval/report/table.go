@@ -12,18 +12,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // Column heads a column of a table.
@@ -222,71 +216,75 @@ func JSON(v any) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// WriteFile writes a CSV file, the first row of which is its head. With no other row there is nothing to write, and an
-// older file is removed.
-func WriteFile(dir, name string, rows [][]string) error {
-	path := filepath.Join(dir, name)
-	if len(rows) < 2 {
-		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-			return err
+// Figure is a chart with the numbers that it shows.
+type Figure struct {
+	// Name is that of the files, without an extension. Caption says what is to be seen.
+	Name, Caption string
+	Chart         *chart.Figure
+	// Columns and Rows are the data, as in a [Table].
+	Columns []Column
+	Rows    [][]any
+}
+
+// NewFigure begins a figure of a name: a chart without panels, and the head of its data.
+func NewFigure(name, caption string, c chart.Figure, head ...string) *Figure {
+	return &Figure{Name: name, Caption: caption, Chart: &c, Columns: Head(head...)}
+}
+
+// Data is the table of what the figure shows.
+func (f *Figure) Data() Table { return Table{Name: f.Name, Columns: f.Columns, Rows: f.Rows} }
+
+// Panel adds a panel with labels on its axes.
+func (f *Figure) Panel(title, x, y string) *chart.Panel {
+	p := chart.NewPanel(title, x, y)
+	f.Chart.Panels = append(f.Chart.Panels, p)
+	return p
+}
+
+// Key adds names to the key, each in the style of its place, drawn as e is.
+func (f *Figure) Key(e chart.Entry, names ...string) {
+	for _, name := range names {
+		e.Text, e.Style = name, chart.Styles(len(f.Chart.Key))
+		f.Chart.Key = append(f.Chart.Key, e)
+	}
+}
+
+// Row adds a row of data. An estimate takes three columns: the value and both bounds.
+func (f *Figure) Row(cells ...any) {
+	var row []any
+	for _, c := range cells {
+		if e, ok := c.(Estimate); ok {
+			row = append(row, e.At, e.Low, e.High)
+		} else {
+			row = append(row, c)
 		}
-		return nil
 	}
-	b, err := CSV(rows)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return durable.WriteFile(durable.OS{}, path, b)
+	f.Rows = append(f.Rows, row)
 }
 
-// File is a CSV file read back: its columns by name.
-type File struct {
-	head map[string]int
-	Rows [][]string
+// Band draws an estimate for every x as a line within the band of their intervals, and adds a row of data for each: what
+// row makes of the estimate at the k-th x.
+func (f *Figure) Band(p *chart.Panel, s chart.Style, x []float64, at func(k int) Estimate, row func(k int, e Estimate) []any) {
+	all := make([]Estimate, len(x))
+	for k := range x {
+		all[k] = at(k)
+		f.Row(row(k, all[k])...)
+	}
+	Line(p, s, x, all)
 }
 
-// ReadFile reads a CSV file of a folder; nil without an error where there is no such file.
-func ReadFile(dir, name string) (*File, error) {
-	path := filepath.Join(dir, name)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // no file is no error: what it holds was not measured
+// Line draws estimates over x as a line within the band of their intervals.
+func Line(p *chart.Panel, s chart.Style, x []float64, e []Estimate) {
+	mid, low, high := make([]float64, len(e)), make([]float64, len(e)), make([]float64, len(e))
+	for k, v := range e {
+		mid[k], low[k], high[k] = v.At, v.Low, v.High
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	head, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: is empty", path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	t := &File{head: map[string]int{}}
-	for i, h := range head {
-		t.head[h] = i
-	}
-	if t.Rows, err = r.ReadAll(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
+	p.Band(s, x, low, high)
+	p.Line(s, x, mid, false)
 }
 
-// Text is a row's field, empty where there is no such column.
-func (t *File) Text(row []string, column string) string {
-	if i, ok := t.head[column]; ok {
-		return row[i]
-	}
-	return ""
-}
-
-// Number is a row's field as a number, NaN where it is none.
-func (t *File) Number(row []string, column string) float64 {
-	x, err := strconv.ParseFloat(t.Text(row, column), 64)
-	if err != nil {
-		return math.NaN()
-	}
-	return x
+// Ring is a style for a paper's value, in the colour of what it is compared with.
+func Ring(s chart.Style) chart.Style {
+	s.Glyph = chart.Bound().Glyph
+	return s
 }
