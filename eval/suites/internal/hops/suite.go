@@ -6,20 +6,28 @@
 // policy (package zoo). Each plays stoker/Pricing-v1 with its scheduler inside, with the pool that the scheduler is
 // made for. Under one workload seed all face the same jobs, as far as their prices attract the same users.
 //
-// policies.go lists the policies, match.go what they did, with a second simulator's numbers; suite.go has the paper's
-// numbers, and plays Figs. 2 to 4; figures.go draws them; control.go is the control of prices, claims.go the table of the
-// paper's claims. Nothing here is fitted: the constants are those of pricing.Default and spsa.Default. docs/hops.md
+// suite.go has the paper's numbers, plays Figs. 2 to 4 and lists the policies; match.go is what they did, with a second
+// simulator's numbers; figures.go draws them; control.go is the control of prices, claims.go the table of the paper's
+// claims. Nothing here is fitted: the constants are those of pricing.Default and spsa.Default. docs/hops.md
 // discusses the result.
 package hops
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
+	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/agents/spsa"
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
 )
 
@@ -160,4 +168,176 @@ func runIn(ctx context.Context, o *suite.Options, r *suite.Report, worlds []worl
 		r.Note("no trained policy plays: the zoo has none whose name begins with %s", zooPrefix)
 	}
 	return nil
+}
+
+// policy is who plays: a scheduler and prices above it.
+type policy struct {
+	name, scheduler string
+	// prices and baselines stand still where pba and learned are nil. Only ARMS has use for baselines.
+	prices    []float64
+	baselines []int
+	// pba moves both after every window.
+	pba *spsa.Config
+	// learned is a trained policy that sets both, or schedules; nil for the others.
+	learned *learned
+}
+
+// Names, as tables and figures have them.
+const (
+	hopsName   = "HOPS"
+	spssName   = "SPSS 14/14/15"
+	tunedName  = "SPSS 8/15/20"
+	torporName = "Torpor"
+	hasName    = "HAS-GPU"
+	mqfqName   = "MQFQ-Sticky"
+)
+
+// hops is the paper's method: PBA as recommended above ARMS.
+func hops(w *world) policy {
+	c := spsa.Default()
+	c.Prices.Unit = unit(&w.config)
+	return policy{name: hopsName, scheduler: pricing.ARMSName, pba: &c}
+}
+
+// unit is the slope of profit that counts as one for prices, Λ·H·U with the billing units of the first tier
+// (docs/agents/spsa.md).
+func unit(c *pricing.Config) float64 {
+	mean := 45.0
+	if c.Profile == pricing.OutsideProfile {
+		mean = 104
+	}
+	return mean * float64(c.Slots) * c.Tiers[0].Demand
+}
+
+// rivals are the paper's at static prices; its ablation SPSS twice, with an equal split of 43 keep-alive vGPUs and
+// with the one at which the paper's HOPS ends.
+func rivals(prices []float64) []policy {
+	return []policy{
+		{name: spssName, scheduler: pricing.ARMSName, prices: prices, baselines: []int{14, 14, 15}},
+		{name: tunedName, scheduler: pricing.ARMSName, prices: prices, baselines: []int{8, 15, 20}},
+		{name: torporName, scheduler: "torpor", prices: prices},
+		{name: hasName, scheduler: "has-gpu", prices: prices},
+		{name: mqfqName, scheduler: "mqfq-sticky", prices: prices},
+	}
+}
+
+// withOwnPBA are the rivals' schedulers with a PBA of their own above them. Their pools have no baselines to move.
+func withOwnPBA(w *world) []policy {
+	var out []policy
+	for _, p := range rivals(nil) {
+		if p.scheduler == pricing.ARMSName {
+			continue // with PBA that is HOPS
+		}
+		c := *hops(w).pba
+		c.Baselines.Step = 0
+		p.pba = &c
+		out = append(out, p)
+	}
+	return out
+}
+
+// contestant is the policy in a world, ready to play.
+func (p policy) contestant(w *world) (eval.Contestant, error) {
+	c := w.config
+	if err := baselines.Terms(p.scheduler, &c); err != nil {
+		return eval.Contestant{}, fmt.Errorf("%s: %w", p.name, err)
+	}
+	if p.prices != nil {
+		c.Prices = p.prices
+	}
+	if p.baselines != nil {
+		c.Baselines = p.baselines
+	}
+	if p.learned != nil {
+		return p.learned.contestant(c, w.load), nil
+	}
+	newActor := func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Policy: pricing.NewStatic(&c)}, nil }
+	if p.pba != nil {
+		newActor = p.planner
+	}
+	return eval.Contestant{
+		Name: p.name, Kind: catalog.Heuristic, Versions: []eval.Version{{New: newActor}},
+		NewEnv: func() (envs.Env, error) { return catalog.Default().NewEnv(pricing.ID, &c, w.load) },
+	}, nil
+}
+
+// planner is the policy's PBA for environments such as env.
+func (p policy) planner(env envs.Env) (rollout.Actor, error) {
+	planner, err := baselines.NewPBA(*p.pba, env)
+	return rollout.Actor{Planner: planner}, err
+}
+
+// zooPrefix begins the names of the zoo's policies that this suite compares.
+const zooPrefix = "hops-"
+
+// learned is a policy of the zoo: a pricer above ARMS, or a scheduler below static prices.
+type learned struct {
+	*eval.Trained
+	config pricing.Config // in which it was trained
+}
+
+// schedules reports whether the policy acts in slots; else it prices.
+func (l *learned) schedules() bool { return l.File.EnvID == pricing.SlotsID }
+
+// shipped are the zoo's policies for HOPS.
+func shipped() (out []*learned, err error) {
+	all, err := eval.ShippedLike(zooPrefix)
+	for _, t := range all {
+		c, ok := t.Experiment.Env.Config.(*pricing.Config)
+		if !ok {
+			return nil, fmt.Errorf("%s: it was trained in %s, want %s or %s", t.Source, t.Experiment.Env.Name, pricing.ID, pricing.SlotsID)
+		}
+		out = append(out, &learned{t, *c})
+	}
+	return out, err
+}
+
+// fits says why the policy cannot play in a world, empty where it can: a policy knows the sizes that it was trained
+// with, a pricer also the users and the market.
+func (l *learned) fits(c *pricing.Config) string {
+	switch t := &l.config; {
+	case t.Profile != c.Profile && !l.schedules():
+		return fmt.Sprintf("it was trained with profile %s, and this is %s", t.Profile, c.Profile)
+	case t.Market != c.Market && !l.schedules():
+		return "it was trained with another env.market"
+	case t.VGPUs != c.VGPUs || t.Slots != c.Slots || !reflect.DeepEqual(t.Tiers, c.Tiers):
+		return fmt.Sprintf("it was trained with %d vGPUs, %d slots and other tiers, or other numbers of them", t.VGPUs,
+			t.Slots)
+	}
+	return ""
+}
+
+// trained are the zoo's policies that fit a world, schedulers below static prices, with a note on each that does not.
+// Pricers set their own prices.
+func trained(all []*learned, w *world, prices []float64) (fit []policy, notes []string) {
+	for _, l := range all {
+		if why := l.fits(&w.config); why != "" {
+			notes = append(notes, fmt.Sprintf("%s does not play on %s: %s", l.Source, w.name, why))
+			continue
+		}
+		p := policy{name: l.Source, scheduler: pricing.ARMSName, learned: l}
+		if l.schedules() {
+			p.prices, p.baselines = prices, l.config.Baselines
+		}
+		fit = append(fit, p)
+	}
+	return fit, notes
+}
+
+// schedulers are the zoo's schedulers that fit a world, below static prices.
+func schedulers(all []*learned, w *world, prices []float64) []policy {
+	fit, _ := trained(all, w, prices)
+	return slices.DeleteFunc(fit, func(p policy) bool { return !p.learned.schedules() })
+}
+
+// contestant is the policy in a world's configuration c, with the pool, the bounds and the kind of action that it was
+// trained with.
+func (l *learned) contestant(c pricing.Config, load workload.Config) eval.Contestant {
+	t, id := &l.config, pricing.ID
+	c.Scheduler, c.Pool, c.Load, c.Patience, c.Layout = t.Scheduler, t.Pool, t.Load, t.Patience, t.Layout
+	c.PriceMin, c.PriceMax, c.BaselineMax = t.PriceMin, t.PriceMax, t.BaselineMax
+	if l.schedules() {
+		id, c.Acts, c.Rewards = pricing.SlotsID, t.Acts, t.Rewards
+	}
+	return l.Contestant(func() (envs.Env, error) { return catalog.Default().NewEnv(id, &c, load) })
 }
