@@ -5,7 +5,7 @@
 // Of OptiServe's six applications one is published. The others are this project's: their seconds and USD are not the
 // paper's.
 //
-// fig55.go judges the heuristics on drawn problems, weights.go varies eq. 4.7 and the laws, fig56.go draws the
+// heuristics.go judges the heuristics on drawn problems, and varies eq. 4.7 and the laws, fig56.go draws the
 // trade-offs, data.go is what needs published files, suite.go holds the papers' statements against all.
 package optiserve
 
