@@ -315,3 +315,35 @@ func checkEnvs(c *call, list []catalog.Env) (any, error) {
 	}
 	return lines, nil
 }
+
+func agentsCommand() *command {
+	return &command{
+		name: "agents",
+		json: "print as JSON",
+		run: func(c *call) (any, error) {
+			type line struct {
+				Name string       `json:"name"`
+				Kind catalog.Kind `json:"kind"`
+				Envs []string     `json:"envs,omitempty"`
+				Doc  string       `json:"doc"`
+				Page string       `json:"page,omitempty"`
+			}
+			var lines []line
+			for _, a := range c.Catalog.Learners {
+				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc, a.Page})
+			}
+			for _, r := range c.Catalog.Baselines {
+				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc, r.Page})
+			}
+			t := tabwriter.NewWriter(c, 0, 0, 2, ' ', 0)
+			for _, l := range lines {
+				in := strings.Join(l.Envs, " ")
+				if in == "" && l.Kind != catalog.Learned {
+					in = "all"
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, l.Kind, in, l.Doc)
+			}
+			return lines, t.Flush()
+		},
+	}
+}
