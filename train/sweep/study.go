@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,13 +59,6 @@ type Score struct {
 	Steps int64 `json:"steps"`
 	// Values are the means of the study's metrics; null where training failed at a step, or the mean is not finite.
 	Values []*float64 `json:"values"`
-}
-
-// rung is a number of steps and of training seeds.
-type rung struct {
-	number int // from 1
-	steps  int64
-	seeds  int
 }
 
 // flat are the values of the study's keys as text.
@@ -200,159 +192,6 @@ func (s *Sweep) sound(seal string) error {
 		return errors.New("damaged or edited: no study that this program wrote; take it from a copy, or begin another")
 	}
 	return nil
-}
-
-// Rungs is the number of rungs of a trial that trains for some steps.
-func (p *Plan) Rungs(steps int64) int { return len(p.rungs(steps)) }
-
-// rungs are those of a study, the last being whole runs with all seeds.
-func (p *Plan) rungs(steps int64) []rung {
-	s := p.Study
-	out := []rung{{1, steps, len(p.Seeds)}}
-	if s.Halving == "" {
-		return out
-	}
-	least, _ := strconv.ParseInt(s.Halving, 10, 64) // check has read it; of seeds it is 0
-	for f := int64(s.Factor); ; f *= int64(s.Factor) {
-		r := rung{0, steps / f, len(p.Seeds)}
-		if s.Halving == Seeds {
-			r = rung{0, steps, len(p.Seeds) / int(f)}
-		}
-		if r.seeds < 1 || r.steps < max(least, 1) {
-			return out
-		}
-		out = slices.Insert(out, 0, r)
-		for i := range out {
-			out[i].number = i + 1
-		}
-	}
-}
-
-// shape is how many trials a batch has, 0 for all there are, and the rung at which it begins.
-func (p *Plan) shape(batch int, rungs int) (trials, first int) {
-	s := p.Study
-	if !s.Hyperband {
-		return 0, 0
-	}
-	first = batch % rungs
-	left := rungs - first // rungs that it meets
-	trials = rungs
-	for range left - 1 {
-		trials *= s.Factor
-	}
-	return (trials + left - 1) / left, first
-}
-
-// batch puts the arms of a study that are in no batch into batches.
-func (s *Sweep) batch() {
-	if s.Plan.Study == nil || len(s.Arms) == 0 {
-		return
-	}
-	rungs := len(s.Plan.rungs(s.Arms[0].Steps))
-	for at := 0; at < len(s.Arms); {
-		n, _ := s.Plan.shape(len(s.Batches), rungs)
-		end := len(s.Arms)
-		if n > 0 {
-			end = min(at+n, end)
-		}
-		var names []string
-		for _, a := range s.Arms[at:end] {
-			names = append(names, a.Name)
-		}
-		s.Batches, at = append(s.Batches, names), end
-	}
-}
-
-// target is a run that is to train until some steps.
-type target struct {
-	arm   *Arm
-	run   *Run
-	until int64
-	rung  int
-}
-
-// targets are the runs to train next, none where every batch is decided. Decisions follow from the scores alone: whoever
-// was killed, the next process decides the same. What is stopped for good is marked as pruned.
-func (s *Sweep) targets() (out []target) {
-	if s.Plan.Study == nil {
-		for i := range s.Arms {
-			a := &s.Arms[i]
-			for k := range a.Runs {
-				if a.Runs[k].Status != Finished {
-					out = append(out, target{a, &a.Runs[k], a.Steps, 0})
-				}
-			}
-		}
-		return out
-	}
-	if s.asynchronous() {
-		return s.due()
-	}
-	at, taken := map[string]*Arm{}, map[string]bool{}
-	for i := range s.Arms {
-		at[s.Arms[i].Name] = &s.Arms[i]
-	}
-	for b, names := range s.Batches {
-		var alive []*Arm
-		for _, n := range names {
-			if a := at[n]; a != nil && !taken[n] { // a trial that was proposed twice is trained once
-				alive, taken[n] = append(alive, a), true
-			}
-		}
-		if len(alive) == 0 {
-			continue
-		}
-		rungs := s.Plan.rungs(alive[0].Steps)
-		_, first := s.Plan.shape(b, len(rungs))
-		for k, r := range rungs[first:] {
-			due := missing(alive, r)
-			out = append(out, due...)
-			if len(due) > 0 || first+k == len(rungs)-1 {
-				break
-			}
-			alive = s.promote(alive, r)
-		}
-	}
-	return out
-}
-
-// missing are the runs that have no score at a rung.
-func missing(alive []*Arm, r rung) (out []target) {
-	for _, a := range alive {
-		for k := range a.Runs[:r.seeds] {
-			if !slices.ContainsFunc(a.Runs[k].Scores, func(s Score) bool { return s.Steps == r.steps }) {
-				out = append(out, target{a, &a.Runs[k], r.steps, r.number})
-			}
-		}
-	}
-	return out
-}
-
-// promote returns the trials that go on from a rung, one in Factor and at least one, and marks the others as pruned. Of
-// equal scores the trial that was proposed first goes on; one without a score never does.
-func (s *Sweep) promote(alive []*Arm, r rung) []*Arm {
-	n := min(len(alive), max(1, len(alive)/s.Plan.Study.Factor))
-	order := slices.Clone(alive)
-	slices.SortStableFunc(order, func(a, b *Arm) int {
-		return cmp.Compare(s.loss(a, r), s.loss(b, r))
-	})
-	for i, a := range order {
-		if i < n && !math.IsInf(s.loss(a, r), 1) {
-			continue
-		}
-		n = min(n, i)
-		a.prune()
-	}
-	return order[:n]
-}
-
-// prune marks the trial's runs that do not go on.
-func (a *Arm) prune() {
-	for k := range a.Runs {
-		if st := &a.Runs[k].Status; *st == Paused || *st == Waiting {
-			*st = Pruned
-		}
-	}
 }
 
 // loss is a trial's score at a rung as a number of which less is better: +Inf where a training seed has none.
