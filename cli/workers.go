@@ -87,6 +87,7 @@ func workerCommand() *command {
 			option(&w.Data, "data", "folders with traces and other inputs, found there by their hash (repeatable)"),
 			option(whole(&w.FetchLimit, 0), "fetch-limit", "bytes of a run's inputs that are fetched from the coordinator at most (0: none)"),
 			option(whole(&w.MaxSteps, 1), "max-steps", "environment steps of a run at most"),
+			option(whole(&w.MaxMemory, 1), "max-memory", "bytes of memory that a run may need, with --slots 1 (default: no bound)"),
 			option(&scratch, "scratch", "folder for runs under way (default: the system's for temporary files)"),
 			option(&f.patience, "patience", "how long the coordinator may be away"),
 			option(&w.Inexact, "inexact", "work for a coordinator of another revision or kernel family, whose results may differ in the last bits"),
@@ -94,6 +95,9 @@ func workerCommand() *command {
 		run: func(c *call) (any, error) {
 			if f.patience < 0 {
 				return nil, usage("--patience is %v, want a time of at least 0, as in 10m", f.patience)
+			}
+			if w.MaxMemory > 0 && slots > 1 {
+				return nil, usage("--max-memory is for --slots 1, since runs of one process share its memory: start %d workers", slots)
 			}
 			for _, d := range w.Data {
 				if info, err := os.Stat(d); err != nil || !info.IsDir() {

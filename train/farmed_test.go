@@ -228,6 +228,33 @@ func TestWorkerRefuses(t *testing.T) {
 	}
 }
 
+// A unit that needs more memory than a worker gives ends with an error that says so, and the worker goes on.
+func TestWorkerMemory(t *testing.T) {
+	p := remote(nil, t.TempDir(), "a", small["lqr"], t)
+	u, _, err := p.unit(&Elsewhere{Revision: revision, Kernels: "k"})
+	must.Do(t, err)
+	w := &Worker{Farm: farm.NewLocal(), Scratch: t.TempDir(), Revision: revision, Kernels: "k", MaxSteps: 1e15, MaxMemory: 1}
+	endless := u
+	endless.Config = replace(u.Config, `"steps":40`, `"steps":1000000000000`)
+	for _, c := range []struct {
+		unit farm.Unit
+		max  int
+		want string
+	}{{endless, 1, "this worker gives 0 MB: see --max-memory"}, {u, 1 << 40, ""}} {
+		w.MaxMemory = c.max
+		r, _, err := w.Do(t.Context(), farm.NewLease(farm.Task{Unit: c.unit}, nil), new(atomic.Int64))
+		if err != nil || !strings.Contains(r.Error, c.want) || (c.want == "") != (r.Error == "") {
+			t.Errorf("%d bytes: error %v, result %q, want a result with %q", c.max, err, r.Error, c.want)
+		}
+	}
+	// Who stops the worker gets the unit back.
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errStop)
+	if r, _, err := w.Do(ctx, farm.NewLease(farm.Task{Unit: endless}, nil), new(atomic.Int64)); !errors.Is(err, errStop) {
+		t.Errorf("%+v, %v, want %v", r, err, errStop)
+	}
+}
+
 func replace(b []byte, old, now string) []byte {
 	s := strings.Replace(string(b), old, now, 1)
 	if s == string(b) {

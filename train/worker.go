@@ -11,9 +11,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
@@ -33,6 +37,9 @@ type Worker struct {
 	FetchLimit int
 	// MaxSteps is the most environment steps of a unit.
 	MaxSteps int
+	// MaxMemory, where positive, is the most bytes of memory of this process; a unit under way that needs more ends with an
+	// error. It is for workers of one unit at a time: whose memory it is cannot be told.
+	MaxMemory int
 	// Revision and Kernels are this program's; units of others are refused unless Inexact is set.
 	Revision, Kernels string
 	Inexact           bool
@@ -61,10 +68,14 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 	var res any
 	var dir string
 	var files []string
+	unit, over := w.bounded(ctx)
 	if l.Unit.Kind == farm.Evaluate && w.Evaluate != nil {
-		res, dir, files, err = w.evaluate(ctx, &l.Unit, scratch, steps)
+		res, dir, files, err = w.evaluate(unit, &l.Unit, scratch, steps)
 	} else {
-		res, dir, err = w.train(ctx, l, scratch, steps)
+		res, dir, err = w.train(unit, l, scratch, steps)
+	}
+	if large := over(); err != nil && large != nil && ctx.Err() == nil {
+		err = fmt.Errorf("unit %s: %w", l.Unit.Name, large)
 	}
 	switch {
 	case err == nil:
@@ -99,6 +110,50 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 		err = farm.PutFiles(context.WithoutCancel(ctx), w.Farm, l.Key, dir, append(r.Files[:len(r.Files):len(r.Files)], r.Beside...))
 	}
 	return r, l.Kept, err
+}
+
+// bounded returns a context that ends where the process uses more than MaxMemory. What it uses is looked at 20 times a second, so that
+// a unit may be above the bound for that long. over ends the watch, and returns why the context ended; nil where it did not.
+func (w *Worker) bounded(ctx context.Context) (unit context.Context, over func() error) {
+	if w.MaxMemory <= 0 {
+		return ctx, func() error { return nil }
+	}
+	unit, end := context.WithCancelCause(ctx)
+	before := debug.SetMemoryLimit(int64(w.MaxMemory)) // garbage goes before anything is over the bound
+	var large error
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if inUse() > uint64(w.MaxMemory) {
+				debug.FreeOSMemory()
+				if used := inUse(); used > uint64(w.MaxMemory) {
+					large = fmt.Errorf("it needs %d MB of memory or more, this worker gives %d MB: see --max-memory", used>>20, w.MaxMemory>>20)
+					end(large)
+					return
+				}
+			}
+			select {
+			case <-tick.C:
+			case <-unit.Done():
+				return
+			}
+		}
+	})
+	return unit, func() error {
+		end(nil)
+		watch.Wait()
+		debug.SetMemoryLimit(before)
+		return large
+	}
+}
+
+// inUse is what the Go runtime has of the system, in bytes.
+func inUse() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
 // evaluate has a unit evaluated in a folder of scratch.
