@@ -204,33 +204,6 @@ func (o *SlotObserver) writeSlot(m *SlotMeters, k *envs.KindObservation) {
 	}
 }
 
-// TierPrice is what a provider sets for one tier in a window: the decision of a pricing policy.
-type TierPrice struct {
-	// Price is what a billing unit costs users.
-	Price float64 `json:"price" unit:"money per billing unit"`
-	// KeepAlive is the number of keep-alive vGPUs of the tier: its baseline.
-	KeepAlive int `json:"keep_alive" unit:"vGPUs"`
-}
-
-// decodePrices writes what an action asks for. Baselines are projected onto the number of vGPUs: while their sum exceeds
-// it, the largest loses one (the projection of eq. 13).
-func decodePrices(a []float32, vgpus int, to []TierPrice) {
-	n, sum := len(to), 0
-	for m := range to {
-		to[m] = TierPrice{float64(a[m]), int(a[n+m])}
-		sum += to[m].KeepAlive
-	}
-	for ; sum > vgpus; sum-- {
-		most := 0
-		for m := range to {
-			if to[m].KeepAlive > to[most].KeepAlive {
-				most = m
-			}
-		}
-		to[most].KeepAlive--
-	}
-}
-
 // Prices writes what an action asks for: to has one entry for each tier. Keep-alive vGPUs that exceed the vGPUs together
 // are taken back from the largest tiers, as the environment does.
 func (o *Observer) Prices(act *envs.Action, to []TierPrice) error {
