@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs/state"
@@ -372,41 +371,6 @@ type silent struct{}
 
 func (silent) Finished(*Sim, Response) {}
 func (silent) Fired(*Sim, Timer)       {}
-
-// At schedules a call of Handler.Fired at t.At, which is now or later.
-func (s *Sim) At(t Timer) (TimerID, error) {
-	if t.At < s.cal.now || t.At >= maxClock {
-		return 0, fmt.Errorf("sim: timer of kind %d: At is %d µs, want now (%d) or later, below %d", t.Kind, t.At, s.cal.now,
-			maxClock)
-	}
-	i := s.freeTim
-	if i != none {
-		s.freeTim = s.timers[i].next
-	} else {
-		if len(s.timers) >= maxPool {
-			return 0, fmt.Errorf("sim: timer of kind %d: %d timers are pending already, their limit", t.Kind, maxPool)
-		}
-		i = int32(len(s.timers))
-		s.timers = append(s.timers, timer{h: s.cal.handle(evTimer, i)})
-	}
-	m := &s.timers[i]
-	m.Timer, m.live, m.next = t, true, none
-	m.gen++
-	s.cal.schedule(m.h, t.At)
-	return TimerID(m.gen)<<32 | TimerID(uint32(i)), nil
-}
-
-func (s *Sim) freeTimer(i int32) {
-	s.timers[i].live = false
-	s.timers[i].next = s.freeTim
-	s.freeTim = i
-}
-
-func (s *Sim) fire(i int32) {
-	t := s.timers[i].Timer
-	s.freeTimer(i)
-	s.handler.Fired(s, t)
-}
 
 // Functions is the number of functions.
 func (s *Sim) Functions() int { return len(s.fns) }
