@@ -240,3 +240,40 @@ func (f *Function) write(h hash.Hash) {
 	}
 	_, _ = h.Write(b)
 }
+
+// add merges the statistics of another day.
+func (d *Duration) add(o Duration) {
+	if o.Samples == 0 {
+		return
+	}
+	if d.Samples == 0 {
+		*d = o
+		return
+	}
+	d.Minimum, d.Maximum = min(d.Minimum, o.Minimum), max(d.Maximum, o.Maximum)
+	mix(d.Samples, o.Samples, []*float64{&d.Average, &d.P0, &d.P1, &d.P25, &d.P50, &d.P75, &d.P99, &d.P100},
+		[]float64{o.Average, o.P0, o.P1, o.P25, o.P50, o.P75, o.P99, o.P100})
+	d.Samples += o.Samples
+}
+
+// add merges the statistics of another day.
+func (m *Memory) add(o Memory) {
+	if o.Samples == 0 {
+		return
+	}
+	if m.Samples == 0 {
+		*m = o
+		return
+	}
+	mix(m.Samples, o.Samples, []*float64{&m.Average, &m.P1, &m.P5, &m.P25, &m.P50, &m.P75, &m.P95, &m.P99, &m.P100},
+		[]float64{o.Average, o.P1, o.P5, o.P25, o.P50, o.P75, o.P95, o.P99, o.P100})
+	m.Samples += o.Samples
+}
+
+// mix averages the values of to and from, weighted by a and b samples, into to.
+func mix(a, b uint64, to []*float64, from []float64) {
+	share := float64(b) / (float64(a) + float64(b))
+	for i, x := range to {
+		*x += float64(share * (from[i] - *x))
+	}
+}
