@@ -3,10 +3,8 @@
 //
 //	server.go  frames, and what is asked for
 //	block.go   where each array of the memory lies
-//	bell.go    how steps are asked for without frames
-//	copies.go  the copies, which goroutines step
-//	step.go    what a step checks and does
-//	actors.go  what a baseline would do
+//	copies.go  the copies, which goroutines step, and what a baseline would do in them
+//	step.go    how steps are asked for without frames, and what a step checks and does
 //
 // A client writes commands, seeds and actions, and counts the word of the steps asked for up. It waits until the server has
 // counted the word of the steps done up as far, and writes nothing of the memory until then. Sizes are fixed by [Open].
