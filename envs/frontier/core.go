@@ -56,16 +56,6 @@ func (s *solver) newCore(t *term, keep func(*term) bool) (*core, error) {
 	return c, nil
 }
 
-// places counts the Singles of each function.
-func (t *term) places(n map[int]int) {
-	if t.kind == workflow.Single {
-		n[t.function]++
-	}
-	for _, c := range t.terms {
-		c.places(n)
-	}
-}
-
 // add appends the ops of a term and returns the last one's index.
 func (c *core) add(s *solver, t *term, places map[int]int) (int, error) {
 	if t.kind == workflow.Single && places[t.function] > 1 {
