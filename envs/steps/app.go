@@ -338,3 +338,16 @@ func (m *Model) checkSLO() error {
 	return bounds.Errorf("slo", "is %.4g s, which is %.3g s below the fastest configurations: they take %.4g s at P90", slo,
 		m.Fastest-slo, m.Fastest)
 }
+
+// objects is how many objects each of some instances moves.
+func (t *Transfer) objects(instances int) int { return (t.Objects + instances - 1) / instances }
+
+// transfer is the time that an instance takes to move its share.
+func (s *Storage) transfer(t *Transfer, instances int) spread {
+	n := t.objects(instances)
+	if n == 0 {
+		return spread{}
+	}
+	mean := float64(s.Latency*float64((n+s.Parallel-1)/s.Parallel)) + float64(float64(n)*t.MB)/s.Bandwidth
+	return spread{mean, math.Sqrt(float64(s.CommonCV*s.CommonCV) + float64(s.ObjectCV*s.ObjectCV)/float64(n))}
+}

@@ -69,19 +69,6 @@ func (p *Platform) compute(c *StepConfig, tasks int, mb, processes int) float64 
 	return float64(work*portable.Exp(-float64(l.C*x))) + l.Fixed
 }
 
-// objects is how many objects each of some instances moves.
-func (t *Transfer) objects(instances int) int { return (t.Objects + instances - 1) / instances }
-
-// transfer is the time that an instance takes to move its share.
-func (s *Storage) transfer(t *Transfer, instances int) spread {
-	n := t.objects(instances)
-	if n == 0 {
-		return spread{}
-	}
-	mean := float64(s.Latency*float64((n+s.Parallel-1)/s.Parallel)) + float64(float64(n)*t.MB)/s.Bandwidth
-	return spread{mean, math.Sqrt(float64(s.CommonCV*s.CommonCV) + float64(s.ObjectCV*s.ObjectCV)/float64(n))}
-}
-
 // times is what a step's instances take with a configuration. The first more of them have a task more than the others.
 type times struct {
 	instances, more  int
