@@ -389,20 +389,3 @@ func (w *walk) takeMargin(i int) {
 	w.outcome = w.evaluate(w.now)
 	w.look()
 }
-
-// mask marks the offers that are legal.
-func (w *walk) mask(mask []bool) {
-	clear(mask)
-	for i := range w.views {
-		mask[i] = w.views[i].legal
-	}
-}
-
-// present writes the present plan to choice, options of the model.
-func (w *walk) present(choice []int) []int {
-	choice = choice[:0]
-	for f, i := range w.now {
-		choice = append(choice, w.menu.offers[f][i].option)
-	}
-	return choice
-}
