@@ -225,46 +225,6 @@ const (
 	Mean = "mean"
 )
 
-// Field is the mean field: what the virtual agent of each agent sees, the mean over the others that are present.
-type Field struct {
-	width int
-	sum   []float64 // of what all that are present see
-	n     float64   // how many these are
-}
-
-// NewField returns the field of a kind of agents.
-func NewField(k *envs.Kind) *Field {
-	return &Field{width: k.Observation.Width(), sum: make([]float64, k.Observation.Width())}
-}
-
-// Begin takes in what the agents of one environment see.
-func (f *Field) Begin(o *envs.KindObservation) {
-	clear(f.sum)
-	f.n = 0
-	for j, here := range o.Active {
-		if !here {
-			continue
-		}
-		f.n++
-		for i, x := range o.Values[j*f.width : (j+1)*f.width] {
-			f.sum[i] += float64(x)
-		}
-	}
-}
-
-// See writes to dst an agent's observation, then the mean observation of the other agents; zeros where the agent is
-// alone or absent.
-func (f *Field) See(o *envs.KindObservation, agent int, dst []float32) {
-	own, others := o.Values[agent*f.width:(agent+1)*f.width], dst[f.width:]
-	copy(dst, own)
-	if clear(others); f.n < 2 || !o.Active[agent] {
-		return
-	}
-	for i, x := range own {
-		others[i] = float32((f.sum[i] - float64(x)) / (f.n - 1))
-	}
-}
-
 // norm standardises by statistics that do not change: (x − shift)·scale within ±clip.
 type norm struct {
 	width        int
