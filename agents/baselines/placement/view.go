@@ -193,3 +193,25 @@ func (c *cluster) quickest(g *envs.GraphValue, i int) pick {
 	}
 	return best
 }
+
+// alignment is Σ_r free_r·demand_r, as shares of the largest node or of this node's capacity. The memory of idle
+// instances counts as free.
+func (c *cluster) alignment(v, node []float32, amount int, own bool) float64 {
+	s := 0.0
+	for r := range placement.NumResources {
+		free := float64(c.Free(node, r))
+		if r == placement.Memory {
+			free += float64(c.WarmMemory(node))
+		}
+		x := float64(free * float64(c.Demand(v, r, amount)))
+		if own {
+			of := float64(c.Capacity(node, r))
+			if of == 0 {
+				continue
+			}
+			x /= of * of
+		}
+		s += x
+	}
+	return s
+}
