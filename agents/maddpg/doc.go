@@ -14,7 +14,7 @@
 //   - problem.go translates an environment's observations and actions for the networks.
 //   - memory.go and sampler.go are the replay buffer and its minibatches; build.go makes networks, optimisers and buffers,
 //     also for the update in which each agent has its own minibatch.
-//   - learner.go and acting.go act, learn and save; safe.go is the paper's safe exploration.
+//   - learner.go acts, learns and saves; exploration.go has noise, filters and the paper's safe exploration.
 //
 // Continuous actions are u = sigmoid(logit) in [0, 1], scaled to the bounds of the action space; critics and replay see
 // u. Discrete actions (choices) are Gumbel-softmax samples (Jang et al., 2017); illegal choices get a very negative
