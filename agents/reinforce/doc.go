@@ -3,9 +3,9 @@
 // episodes of the same sequence (DeepRM), a counterfactual under a rule, or none. Training may begin by imitating a
 // rule.
 //
-// Read learn.go first: it is the update, with its equations. batch.go computes returns, advantages and importance
-// weights. update.go (vectors) and graphs.go differentiate the losses. store.go records transitions, counterfactual.go and
-// imitation.go ask a rule, learner.go acts, observes and saves.
+// Read update.go first: it is the update, with its equations, and differentiates the losses over vectors; graphs.go does
+// so over graphs. batch.go computes returns, advantages and importance weights. store.go records transitions, rule.go
+// asks a rule, to imitate it or to compare with it, learner.go acts, observes and saves.
 //
 // Several agents of one kind share one network, each with its own trajectories; an agent that leaves has terminated.
 //
