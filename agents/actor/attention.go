@@ -95,6 +95,12 @@ func (x *mixing) normalise(r []float64) {
 	}
 }
 
+// Ways in which an agent sees the others.
+const (
+	// Mean: the mean of what the others see that are present (mean-field PPO).
+	Mean = "mean"
+)
+
 // Field is the mean field: what the virtual agent of each agent sees, the mean over the others that are present.
 type Field struct {
 	width int

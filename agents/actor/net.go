@@ -219,12 +219,6 @@ func (n *Net) Sync(train nets.Engine, from nets.Net) error {
 	return learning.CopyParams(train, from, n.e, n.Net, n.params)
 }
 
-// Ways in which an agent sees the others.
-const (
-	// Mean: the mean of what the others see that are present (mean-field PPO).
-	Mean = "mean"
-)
-
 // norm standardises by statistics that do not change: (x − shift)·scale within ±clip.
 type norm struct {
 	width        int
