@@ -16,6 +16,6 @@
 // arrivals, queues and lateness; pool.go vGPUs; window.go what happens in which order, and the accounts (eqs. 2 to 10);
 // pricing.go, slots.go and observe.go the two environments; meters.go and observer.go what a provider measures and sets,
 // from which the environments make their observations too; arms.go the paper's scheduler, which is part of the pricing
-// environment's world; check.go its invariants; world.go copies and saved state. The baselines are in
-// agents/baselines/pricing.
+// environment's world; world.go its fields, which are copied and saved; restore.go checks what was saved. The baselines
+// are in agents/baselines/pricing.
 package pricing

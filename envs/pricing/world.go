@@ -333,7 +333,7 @@ const (
 // progress is an episode's single numbers.
 type progress struct {
 	seed         int64 // the bits of the episode's seed
-	phase        int64 // one of the phases below
+	phase        int64 // one of the phases above
 	first        int64 // the window of the load at which the episode began
 	window, slot int64 // of the episode; slots are counted through
 	freeJob      int32

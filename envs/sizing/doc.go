@@ -13,8 +13,7 @@
 // QoS thresholds and rewards; env.go Reset and Step; window.go the two protocols, a new deployment for every window or one
 // deployment that continues, and what a visit takes; measure.go the measurements of a window, and what is reported and
 // observed of them; meters.go, resources.go and observer.go what a platform measures and is given, from which the
-// environment makes its observations too;
-// described.go the features that fit any workflow; many.go several workflows side by side; state.go the state of an
-// episode, its copies and its saved form. Package calibrate repeats the fit of the laws and of the thresholds; the
-// baselines are in agents/baselines/sizing.
+// environment makes its observations too; described.go the features that fit any workflow; many.go several workflows side
+// by side; state.go the state of an episode, its copies and its saved form. Package calibrate repeats the fit of the laws
+// and of the thresholds; the baselines are in agents/baselines/sizing.
 package sizing

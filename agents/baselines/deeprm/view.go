@@ -1,4 +1,4 @@
-// Package deeprm holds the rules that learned schedulers are compared with on stoker/DeepRM-v1, one in each file.
+// Package deeprm holds the rules that learned schedulers are compared with on stoker/DeepRM-v1.
 //
 // [FCFS] starts the oldest job, [SJF] the shortest, [Packer] the one whose demand aligns best with the free resources,
 // [TetrisStar] weighs length against alignment, and [Random] starts any. All but strict FCFS start jobs for as long as

@@ -1,4 +1,4 @@
-// Package placement holds the rules that learned schedulers are compared with on stoker/Placement-v2, one in each file.
+// Package placement holds the rules that learned schedulers are compared with on stoker/Placement-v2.
 //
 // [FCFS], [SJF], [Packer] and [Random] are the rules for one machine, extended to unlike nodes; [Tetris] is the
 // published rule for several machines. They read the graph, the legality table and the mask, and nothing else. Each has

@@ -15,7 +15,7 @@
 //
 // [Expected] is expected improvement, [Feasible] a probability of feasibility, [Hypervolume] the expected hypervolume
 // improvement of two objectives, [NoisyEI] expected improvement under noise and constraints. [Maximize] searches for
-// the largest value in a box. [Sobol] draws quasi-random points.
+// the largest value in a box. [Scrambled] draws quasi-random points.
 //
 // Inputs are row-major: n rows of d numbers. Outputs are the caller's to standardise. The equations are those of
 // Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), chapters 2 and 5, named as GPML. The tests

@@ -313,7 +313,7 @@ func expand(polynomial uint32, m []uint32) (v [sobolBits]uint32) {
 
 // Scrambled returns n Sobol points (row-major) in (0, 1)^d, scrambled by a random lower triangular matrix and a shift
 // in each dimension (Matoušek, 1998), which stream draws: each point is uniform by itself, and together they keep the
-// sequence's evenness. Dimensions beyond [SobolDimensions] are plain draws.
+// sequence's evenness. Dimensions beyond 512 are plain draws.
 func Scrambled(n, d int, stream *rng.Stream) []float64 {
 	out := make([]float64, n*d)
 	for j := range d {
