@@ -332,8 +332,6 @@ func (w *Workflow) dominators() []int32 {
 			break
 		}
 	}
-	for i, j := 0, len(passed)-1; i < j; i, j = i+1, j-1 {
-		passed[i], passed[j] = passed[j], passed[i]
-	}
+	slices.Reverse(passed)
 	return passed
 }
