@@ -181,18 +181,6 @@ type Weights struct {
 	Cost float64 `yaml:"cost" json:"cost" range:"[0,1e9]"`
 }
 
-// TPCHConfig selects the jobs of the tpch workload.
-type TPCHConfig struct {
-	// Path is a JSON file of stages, tasks and durations as derived from Decima's recordings.
-	Path string `yaml:"path" json:"path"`
-	// Sizes of the data, such as 2g. Empty means all.
-	Sizes []string `yaml:"sizes" json:"sizes"`
-	// Executors is the number of executors whose recorded task durations are taken.
-	Executors int `yaml:"executors" json:"executors" range:"[1,2^20]"`
-	// Scale multiplies the stages' work: the sum of their tasks' durations.
-	Scale float64 `yaml:"scale" json:"scale" range:"[1e-6,1e6]"`
-}
-
 // Config configures [Env].
 type Config struct {
 	// Seconds is the time in which requests arrive.

@@ -9,6 +9,18 @@ import (
 	"strconv"
 )
 
+// TPCHConfig selects the jobs of the tpch workload.
+type TPCHConfig struct {
+	// Path is a JSON file of stages, tasks and durations as derived from Decima's recordings.
+	Path string `yaml:"path" json:"path"`
+	// Sizes of the data, such as 2g. Empty means all.
+	Sizes []string `yaml:"sizes" json:"sizes"`
+	// Executors is the number of executors whose recorded task durations are taken.
+	Executors int `yaml:"executors" json:"executors" range:"[1,2^20]"`
+	// Scale multiplies the stages' work: the sum of their tasks' durations.
+	Scale float64 `yaml:"scale" json:"scale" range:"[1e-6,1e6]"`
+}
+
 // tpchFile is the file of TPC-H's jobs: a DAG of stages for each query and size of data. A stage has tasks, whose mean
 // durations in ms depend on the number of executors. Durations are recorded apart for an executor's first task of the
 // stage, and for its later ones.
