@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -188,14 +189,7 @@ func (f *Facts) check(m *Machine) error {
 }
 
 // names returns a map's keys, sorted, so that errors do not depend on chance.
-func names[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // each calls f for every state of the machine and of its parts.
 func (m *Machine) each(f func(*State)) {
