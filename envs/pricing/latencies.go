@@ -2,6 +2,7 @@ package pricing
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -216,29 +217,19 @@ func skipSpace(b []byte, at int64) int64 {
 // add files a measurement.
 func (t *latencyTable) add(r measurement) error {
 	shares := t.at[r.batch]
-	i, found := slices.BinarySearchFunc(shares, r.sm, func(s sharePoints, sm float64) int { return cmpFloat(s.sm, sm) })
+	i, found := slices.BinarySearchFunc(shares, r.sm, func(s sharePoints, sm float64) int { return cmp.Compare(s.sm, sm) })
 	if !found {
 		shares = slices.Insert(shares, i, sharePoints{sm: r.sm})
 	}
 	s := &shares[i]
 	j, found := slices.BinarySearchFunc(s.points, r.quota,
-		func(p quotaPoint, q float64) int { return cmpFloat(p.quota, q) })
+		func(p quotaPoint, q float64) int { return cmp.Compare(p.quota, q) })
 	if found {
 		return fmt.Errorf("profiling_result has batch %d, sm %g, quota %g twice", r.batch, r.sm, r.quota)
 	}
 	s.points = slices.Insert(s.points, j, quotaPoint{r.quota, r.ms})
 	t.at[r.batch] = shares
 	return nil
-}
-
-func cmpFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // latency is the milliseconds that a batch takes with a share of multiprocessors and of time, both in percent. The rate
