@@ -1,7 +1,11 @@
 package nets
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/stoker-rl/stoker/rng"
@@ -90,6 +94,47 @@ func InitialParams(a Arch, key rng.Key) []float32 {
 	return out
 }
 
+// orthogonal draws a matrix [rows, columns], row-major, into p: standard normal numbers whose shorter dimension's vectors
+// are made orthonormal, times gain. Products are rounded before they are added, so that all architectures give the same
+// bits.
+func orthogonal(p []float32, rows, columns int, gain float64, key rng.Key) {
+	count, length := rows, columns // of the vectors
+	at := func(i, j int) int { return i*columns + j }
+	if rows > columns {
+		count, length = columns, rows
+		at = func(i, j int) int { return j*columns + i }
+	}
+	vectors := make([][]float64, count)
+	for i := range vectors {
+		v := make([]float64, length)
+		for j := range v {
+			v[j] = key.With(uint64(at(i, j))).Norm()
+		}
+		for range 2 { // once leaves rounding errors along the others where v hardly differs from them
+			for _, u := range vectors[:i] {
+				along := dot(u, v)
+				for j := range v {
+					v[j] -= float64(along * u[j])
+				}
+			}
+		}
+		norm := math.Sqrt(dot(v, v))
+		for j := range v {
+			v[j] /= norm
+			p[at(i, j)] = float32(gain * v[j])
+		}
+		vectors[i] = v
+	}
+}
+
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += float64(x[i] * y[i])
+	}
+	return sum
+}
+
 func product(shape []int) int {
 	n := 1
 	for _, d := range shape {
@@ -147,6 +192,69 @@ func validatePorts(kind string, agents int, in []Port) error {
 		if err := validateWidth(kind, fmt.Sprintf("in[%d].width (%q)", i, p.Name), p.Width); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// EncodeArch returns the description as JSON with its kind: {"kind": "mlp", "arch": {…}}.
+func EncodeArch(a Arch) ([]byte, error) {
+	if a == nil {
+		return nil, errors.New("nets: no architecture to encode")
+	}
+	return json.Marshal(struct {
+		Kind string `json:"kind"`
+		Arch Arch   `json:"arch"`
+	}{a.Kind(), a})
+}
+
+// DecodeArch reads a description written by EncodeArch and validates it. Unknown kinds and fields are errors.
+func DecodeArch(b []byte) (Arch, error) {
+	var env struct {
+		Kind string          `json:"kind"`
+		Arch json.RawMessage `json:"arch"`
+	}
+	if err := strict(b, &env); err != nil {
+		return nil, fmt.Errorf("nets: architecture: %w", err)
+	}
+	switch env.Kind {
+	case MLP{}.Kind():
+		return decodeInto[MLP](env.Arch)
+	case MeanField{}.Kind():
+		return decodeInto[MeanField](env.Arch)
+	case GumbelSoftmax{}.Kind():
+		return decodeInto[GumbelSoftmax](env.Arch)
+	case SquashedGaussian{}.Kind():
+		return decodeInto[SquashedGaussian](env.Arch)
+	case SoftValue{}.Kind():
+		return decodeInto[SoftValue](env.Arch)
+	case Graph{}.Kind():
+		return decodeInto[Graph](env.Arch)
+	}
+	return nil, fmt.Errorf("nets: architecture kind %q is not known to this version", env.Kind)
+}
+
+func decodeInto[A Arch](b []byte) (Arch, error) {
+	var a A
+	if err := strict(b, &a); err != nil {
+		return nil, fmt.Errorf("nets: architecture %s: %w", a.Kind(), err)
+	}
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// strict decodes exactly one JSON value whose fields are all known.
+func strict(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err == io.EOF {
+		return errors.New("nothing here, want a JSON object")
+	} else if err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more follows after the JSON object")
 	}
 	return nil
 }

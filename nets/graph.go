@@ -3,6 +3,8 @@ package nets
 import (
 	"fmt"
 	"math"
+
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // Graph is a network over graphs with several kinds of nodes and edges: attention along the edges, pooling, and
@@ -252,4 +254,16 @@ func (g Graph) validateHeads() error {
 		}
 	}
 	return nil
+}
+
+// DropoutMask writes what a layer's new x of a kind of node is multiplied by: 0 with probability rate, else
+// 1/(1 − rate). dst is [rows, hidden]. Engines call it, so that all drop the same.
+func DropoutMask(dst []float32, key rng.Key, layer, kind int, rate float64) {
+	k, keep := key.With(uint64(layer)).With(uint64(kind)), float32(1/(1-rate))
+	for i := range dst {
+		dst[i] = 0
+		if k.With(uint64(i)).Float64() >= rate {
+			dst[i] = keep
+		}
+	}
 }

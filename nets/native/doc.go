@@ -28,8 +28,8 @@
 //
 // # Adding a layer
 //
-// A layer of an MLP, such as a norm, is nine files (a layer of its own, such as SquashedGaussian in nets/squashed.go, has
-// the same without the MLPs, and its kind in nets/encode.go and in the NewNet of each engine):
+// A layer of an MLP, such as a norm, is nine files (a layer of its own, such as SquashedGaussian in nets/actions.go, has
+// the same without the MLPs, and its kind in nets/arch.go and in the NewNet of each engine):
 //
 //   - its description: nets/mlp.go
 //   - plain: plain/mlp.go
