@@ -8,7 +8,7 @@
 // Gradients are gorgonia's symbolic ones ([gorgonia.Backpropagate]); losses are graphs too. The rest of an update
 // (Adam, targets, sums of agents' gradients) is plain Go.
 //
-// Networks over graphs (graphnetpass.go) represent edges as dense incidence matrices, so that they need only matrix
+// Networks over graphs (graphnet.go) represent edges as dense incidence matrices, so that they need only matrix
 // products. Each call builds its expressions anew, because sizes differ from batch to batch. Memory and time grow
 // with nodes × edges.
 //

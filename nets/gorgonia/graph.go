@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"math"
 
 	lib "gorgonia.org/gorgonia"
 	dense "gorgonia.org/tensor"
@@ -141,6 +142,25 @@ func (b *graph[T]) gradients(outputs, by, leaves []node) (grads []node, err erro
 	return lib.Backpropagate(outputs, by, leaves)
 }
 
+// used marks the nodes that the outputs depend on: a layer without edges may not depend on x.
+func (b *graph[T]) used(outputs []node) map[node]bool {
+	seen := map[node]bool{}
+	var visit func(n node)
+	visit = func(n node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		for children := b.g.From(n.ID()); children.Next(); {
+			visit(children.Node().(node))
+		}
+	}
+	for _, n := range outputs {
+		visit(n)
+	}
+	return seen
+}
+
 // rescue turns a panic of gorgonia into an error.
 func rescue(err *error) {
 	if p := recover(); p != nil {
@@ -205,6 +225,55 @@ func (largestOp[T]) SymDiff(lib.Nodes, node, node) (lib.Nodes, error) {
 func (o largestOp[T]) WriteHash(h hash.Hash) { fmt.Fprint(h, o.String()) }
 
 func (largestOp[T]) String() string { return "largest" }
+
+// largestInto applies [largestIntoOp].
+func (b *graph[T]) largestInto(x node, to []int32, name string) (node, error) {
+	like, err := lib.Exp(x)
+	if err != nil {
+		return nil, err
+	}
+	return lib.ApplyOp(largestIntoOp[T]{like.Op(), to, name}, x)
+}
+
+// largestIntoOp replaces each edge's number by the largest number of the edges into the same node. Differentiation
+// treats it as a constant, because the softmax does not depend on it.
+type largestIntoOp[T core.Number] struct {
+	lib.Op
+	to   []int32
+	name string
+}
+
+// Do implements [lib.Op].
+func (o largestIntoOp[T]) Do(v ...lib.Value) (lib.Value, error) {
+	x, ok := v[0].(*dense.Dense)
+	if !ok || x.Size() != len(o.to) {
+		return nil, fmt.Errorf("largest per node of a %T, want a number for each of %d edges", v[0], len(o.to))
+	}
+	in, top := matrix[T](x), map[int32]T{}
+	for i, v := range o.to {
+		if t, ok := top[v]; !ok || in[i] > t || math.IsNaN(float64(t)) {
+			top[v] = in[i]
+		}
+	}
+	out := make([]T, len(in))
+	for i, v := range o.to {
+		out[i] = top[v]
+	}
+	return dense.New(dense.WithShape(len(in), 1), dense.WithBacking(out)), nil
+}
+
+// DiffWRT implements [lib.SDOp].
+func (largestIntoOp[T]) DiffWRT(inputs int) []bool { return make([]bool, inputs) }
+
+// SymDiff implements [lib.SDOp].
+func (largestIntoOp[T]) SymDiff(lib.Nodes, node, node) (lib.Nodes, error) {
+	return nil, errors.New("largest has no gradient")
+}
+
+// WriteHash implements [lib.Op].
+func (o largestIntoOp[T]) WriteHash(h hash.Hash) { fmt.Fprint(h, o.String()) }
+
+func (o largestIntoOp[T]) String() string { return "largest into nodes, " + o.name }
 
 // program runs expressions of a graph in order. Results stay until they are computed again, so that a backward pass
 // can read the results of the forward pass.
