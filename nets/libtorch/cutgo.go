@@ -19,7 +19,7 @@ import (
 const bindingsPackage = GotchModule + "/libtch"
 
 // calls lists what nets/torch uses of gotch's bindings, its tests included: each name with the first place that
-// uses it, such as nets/torch/adam.go:40. The source says so itself, so that no list can be out of date.
+// uses it, such as nets/torch/loss.go:40. The source says so itself, so that no list can be out of date.
 func (o Options) calls() (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(o.Root, "nets", "torch", "*.go"))
 	if err != nil {

@@ -20,7 +20,7 @@
 // all. libtorch stores its last error and its gradient mode per thread, so an operation stays on one thread.
 //
 // On a GPU each engine has its own stream. The first run of a recorded update runs operation by operation, then calls
-// the function once more to capture it as a CUDA graph (graph.go); later runs replay the graph. The graph owns the
+// the function once more to capture it as a CUDA graph (record.go); later runs replay the graph. The graph owns the
 // memory that it allocates, and reads its inputs at fixed addresses. Set copies through pinned memory and does not
 // wait (upload.cc). On the CPU, and where an update cannot be captured, every run goes operation by operation.
 //

@@ -2,6 +2,9 @@
 
 package torch
 
+// #include "segments.h"
+import "C"
+
 import (
 	"unsafe"
 
@@ -166,4 +169,68 @@ func (w *graphWork) chosen(kind int, rows []int32) handle {
 	is := s.reshape(s.compare("ge", lib.AtgGe, index, numbers().zero), len(rows), 1)
 	x := s.indexSelect(w.x[kind], s.apply("relu", lib.AtgRelu, index))
 	return s.where(is, x, s.filled(b, 0))
+}
+
+// The operations of segments.h.
+
+// rows is x[index]; see sto_gather.
+func (s *scope) rows(x, index, order, starts handle) handle {
+	return s.shim("gather", func(out *unsafe.Pointer) *C.char {
+		return C.sto_gather(out, unsafe.Pointer(x), unsafe.Pointer(index), unsafe.Pointer(order), unsafe.Pointer(starts))
+	}, x, index)
+}
+
+func (s *scope) segmentSum(x, starts, of handle) handle {
+	return s.shim("segment sum", func(out *unsafe.Pointer) *C.char {
+		return C.sto_segment_sum(out, unsafe.Pointer(x), unsafe.Pointer(starts), unsafe.Pointer(of))
+	}, x, starts)
+}
+
+func (s *scope) segmentSoftmax(x, starts, of handle) handle {
+	return s.shim("segment softmax", func(out *unsafe.Pointer) *C.char {
+		return C.sto_segment_softmax(out, unsafe.Pointer(x), unsafe.Pointer(starts), unsafe.Pointer(of))
+	}, x, starts)
+}
+
+func (s *scope) mix(p, z handle, e *edgesOnDevice) handle {
+	return s.shim("mix", func(out *unsafe.Pointer) *C.char {
+		return C.sto_mix(out, unsafe.Pointer(p), unsafe.Pointer(z), unsafe.Pointer(e.from), unsafe.Pointer(e.to),
+			unsafe.Pointer(e.in), unsafe.Pointer(e.order), unsafe.Pointer(e.outStarts))
+	}, p, z, e.from, e.in)
+}
+
+// composedSegments makes the CPU compute segments with libtorch's operations, as a GPU does, in the whole process.
+func composedSegments(on bool) {
+	if on {
+		C.sto_composed(1)
+	} else {
+		C.sto_composed(0)
+	}
+}
+
+// Operations of libtorch itself.
+
+// affine is x·weight + bias of rows.
+func (s *scope) affine(x handle, p linear) handle { return s.addmm(p.bias, x, p.weight) }
+
+// addmm is c + a·b.
+func (s *scope) addmm(c, a, b handle) handle { return s.three("addmm", lib.AtgAddmm, c, a, b) }
+
+func (s *scope) mv(a, x handle) handle { return s.both("mv", lib.AtgMv, a, x) }
+
+// with is x + y, where a nil x is zero.
+func (s *scope) with(x, y handle) handle {
+	if x == nil {
+		return y
+	}
+	return s.add(x, y)
+}
+
+// leaky is LeakyReLU with [nets.Slope]; gotch's binding has a fixed other slope.
+func (s *scope) leaky(x handle) handle {
+	return s.shim("leaky_relu", func(out *unsafe.Pointer) *C.char { return C.sto_leaky(out, unsafe.Pointer(x), nets.Slope) }, x)
+}
+
+func (s *scope) indexSelect(x, index handle) handle {
+	return s.call("index_select", func(out *handle) { lib.AtgIndexSelect(out, x, 0, index) }, x, index)
 }

@@ -2,15 +2,24 @@
 
 package torch
 
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/internal/core"
+	"github.com/stoker-rl/stoker/nets/libtorch"
 )
 
 // recorded implements [nets.Recorded]. On a GPU the first run calls the function once, then once more to capture what
@@ -186,6 +195,136 @@ func (r *recorded) free() {
 	if r.graph != nil {
 		r.b.graphs.free(r.graph)
 		r.graph = nil
+	}
+}
+
+// watch runs f and lists libtorch's operations meanwhile: a line for each operation, with the shapes and all numbers of
+// its arguments, and for each copy between the host and a tensor.
+func watch(f func()) ([]string, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := asError(C.sto_watch()); err != nil {
+		f()
+		return nil, err
+	}
+	f()
+	text := C.sto_unwatch()
+	defer C.free(unsafe.Pointer(text))
+	return strings.Split(strings.TrimSuffix(C.GoString(text), "\n"), "\n"), nil
+}
+
+// waiting are operations that make the host wait for the device, because it needs their result's value or size.
+var waiting = []string{
+	"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::equal", "aten::allclose",
+	"aten::nonzero", "aten::masked_select", "aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
+	"aten::repeat_interleave", "aten::bincount", "stoker::to_host", "stoker::to_device",
+}
+
+// waits says whether a line of watch makes the host wait, or copies between host and device.
+func waits(line string) bool {
+	name, _, _ := strings.Cut(line, " ")
+	return slices.Contains(waiting, name)
+}
+
+// compare runs the update and compares libtorch's operations with those of the first run.
+func (r *recorded) compare() error {
+	if r.b.recording.Load() != nil {
+		r.b.Fail("Run", "%q within another recorded update, want one after the other", r.name)
+		return nil
+	}
+	ops, err := watch(r.once)
+	if err != nil || r.b.Failed() {
+		return err
+	}
+	r.b.settleChecks(&r.choiceChecks)
+	if r.first == nil {
+		// In the first run, a Work's first Backward repeats the forward pass with a graph. The second run is therefore
+		// the one to compare with.
+		if r.twice = !r.twice; r.twice {
+			return nil
+		}
+		r.first = ops
+		return nil
+	}
+	r.b.Compare(r.first, ops)
+	return nil
+}
+
+// grapher captures and replays updates; a test has one that needs no GPU. Between begin and end nothing is computed,
+// and memory comes from the graph's own pool, which lives as long as the graph. Memory freed there is reused by the
+// graph only.
+type grapher struct {
+	begin  func(b *backend) (unsafe.Pointer, error)
+	end    func(b *backend, graph unsafe.Pointer) error
+	replay func(b *backend, r *recorded) error
+	free   func(graph unsafe.Pointer)
+}
+
+// graphVar set to off makes recorded updates run operation by operation, for comparison.
+const graphVar = "STOKER_CUDA_GRAPH"
+
+// cudaGraphs opens the library for CUDA graphs, once.
+var cudaGraphs = sync.OnceValues(func() (*grapher, error) {
+	if os.Getenv(graphVar) == "off" {
+		return nil, fmt.Errorf("%s is off", graphVar)
+	}
+	path := graphsLibrary
+	if self, err := os.Executable(); err == nil { // a binary copied from another machine has the library beside it
+		if beside := filepath.Join(filepath.Dir(self), libtorch.GraphsLibrary); readable(beside) {
+			path = beside
+		}
+	}
+	if path == "" {
+		return nil, errors.New(graphsFault)
+	}
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	if err := asError(C.sto_open_graphs(name)); err != nil {
+		return nil, fmt.Errorf("the library for CUDA graphs: %w; make cuda builds it, and a copied binary looks for "+
+			"it in its own folder", err)
+	}
+	return &grapher{
+		begin: func(b *backend) (graph unsafe.Pointer, err error) {
+			b.onStream(func() { err = asError(C.sto_graph_begin(&graph)) })
+			return graph, err
+		},
+		end: func(b *backend, graph unsafe.Pointer) (err error) {
+			b.onStream(func() { err = asError(C.sto_graph_end(graph)) })
+			return err
+		},
+		replay: func(b *backend, r *recorded) (err error) {
+			b.onStream(func() { err = asError(C.sto_graph_replay(r.graph)) })
+			return err
+		},
+		free: func(graph unsafe.Pointer) {
+			if message := C.sto_graph_free(graph); message != nil {
+				C.free(unsafe.Pointer(message)) // the device has failed: its next operation reports that
+			}
+		},
+	}, nil
+})
+
+func readable(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// asError converts a message to an error and frees it.
+func asError(message *C.char) error {
+	if message == nil {
+		return nil
+	}
+	defer C.free(unsafe.Pointer(message))
+	return errors.New(C.GoString(message))
+}
+
+// onStream runs f on the engine's stream.
+func (b *backend) onStream(f func()) { b.briefly("Run", func(*scope) { f() }) }
+
+// bump increments libtorch's version of a tensor that changed outside its view.
+func (t *tensor) bump() {
+	if t.h != nil {
+		C.sto_bump(unsafe.Pointer(t.h))
 	}
 }
 

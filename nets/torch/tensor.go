@@ -8,6 +8,8 @@ import "C"
 import (
 	"unsafe"
 
+	lib "github.com/sugarme/gotch/libtch"
+
 	"github.com/stoker-rl/stoker/nets/internal/core"
 )
 
@@ -136,4 +138,70 @@ func (t *tensor) stage(s *scope) bool {
 // passes says whether n numbers may be copied between the host and the tensor; if not it stores the failure.
 func (t *tensor) passes(op string, n int) bool {
 	return t.Host(op, n) && t.made() && t.b.recording.Load().copies(op, t) && n > 0
+}
+
+// constant makes a tensor in the engine's number format that lives until Close.
+func (b *backend) constant(values []float64, shape ...int) handle {
+	return b.made(values, b.code, shape)
+}
+
+// truth makes a tensor of booleans: true where a value is not 0.
+func (b *backend) truth(values []float64, shape ...int) handle {
+	return b.made(values, codeBool, shape)
+}
+
+func (b *backend) made(values []float64, code int, shape []int) (h handle) {
+	b.within("NewNet", b.own, false, func() {
+		h = b.own.zeros(code, b.device, shape...)
+		if b.own.err == nil {
+			b.own.check("copy", C.sto_set(unsafe.Pointer(h), (*C.char)(unsafe.Pointer(unsafe.SliceData(values))),
+				C.int64_t(len(values)), codeFloat64), h)
+		}
+	})
+	return h
+}
+
+// Copy implements [core.Backend].
+func (b *backend) Copy(dst, src *tensor) {
+	b.briefly("Copy", func(s *scope) { s.copy(dst.h, src.h) })
+	b.recording.Load().changes(dst)
+}
+
+// Add implements [core.Backend].
+func (b *backend) Add(dst *tensor, scale float64, src *tensor) {
+	b.briefly("Add", func(s *scope) {
+		s.check("add_", C.sto_add(unsafe.Pointer(dst.h), unsafe.Pointer(src.h), C.double(scale)), dst.h, src.h)
+	})
+	b.recording.Load().changes(dst)
+}
+
+// Lerp implements [core.Backend].
+func (b *backend) Lerp(dst, src *tensor, t float64) {
+	b.briefly("Lerp", func(s *scope) {
+		s.check("lerp_", C.sto_lerp(unsafe.Pointer(dst.h), unsafe.Pointer(src.h), C.double(t)), dst.h, src.h)
+	})
+	b.recording.Load().changes(dst)
+}
+
+// TDTarget implements [core.Backend].
+func (b *backend) TDTarget(y, r, discount, q *tensor) {
+	b.briefly("TDTarget", func(s *scope) {
+		lib.AtgAddcmulOut(s.out(), y.h, r.h, discount.h, q.h)
+		s.drop("addcmul", r.h, discount.h, q.h)
+	})
+}
+
+// copy does dst = src in place.
+func (s *scope) copy(dst, src handle) {
+	if s.err == nil {
+		s.check("copy_", C.sto_copy(unsafe.Pointer(dst), unsafe.Pointer(src)), dst, src)
+	}
+}
+
+// zero clears a tensor.
+func (s *scope) zero(t handle) {
+	if s.err == nil {
+		lib.AtgZero_(s.out(), t)
+		s.drop("zero_", t)
+	}
 }
