@@ -1,7 +1,7 @@
 // Package graph computes networks over graphs ([nets.Graph]) with kernels, on row-major rows of nodes, block by block.
 //
-// A file is a part of the pass: blocks plans a batch's memory, forward and backward go through the layers, head
-// and headback through the heads, and params arranges the parameters in padded rows. plain/graph.go computes
+// A file is a part of the pass: forward plans a batch's memory and goes through the layers, backward goes back, head
+// goes both ways through the heads, and params arranges the parameters in padded rows. plain/graph.go computes
 // the same an edge at a time and has the equations.
 //
 // What is not here: the kernels themselves (kernel), tensors and optimisers (tile), checks (core).
