@@ -232,13 +232,13 @@ func (b *graph[T]) largestInto(x node, to []int32, name string) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lib.ApplyOp(largestIntoOp[T]{like.Op(), to, name}, x)
+	return lib.ApplyOp(largestIntoOp[T]{largestOp[T]{like.Op()}, to, name}, x)
 }
 
 // largestIntoOp replaces each edge's number by the largest number of the edges into the same node. Differentiation
 // treats it as a constant, because the softmax does not depend on it.
 type largestIntoOp[T core.Number] struct {
-	lib.Op
+	largestOp[T]
 	to   []int32
 	name string
 }
@@ -260,14 +260,6 @@ func (o largestIntoOp[T]) Do(v ...lib.Value) (lib.Value, error) {
 		out[i] = top[v]
 	}
 	return dense.New(dense.WithShape(len(in), 1), dense.WithBacking(out)), nil
-}
-
-// DiffWRT implements [lib.SDOp].
-func (largestIntoOp[T]) DiffWRT(inputs int) []bool { return make([]bool, inputs) }
-
-// SymDiff implements [lib.SDOp].
-func (largestIntoOp[T]) SymDiff(lib.Nodes, node, node) (lib.Nodes, error) {
-	return nil, errors.New("largest has no gradient")
 }
 
 // WriteHash implements [lib.Op].

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -141,10 +142,8 @@ func cudaRequirements(metadata string, all bool) []string {
 func keepExtras(list string, names ...string) string {
 	var kept []string
 	for extra := range strings.SplitSeq(list, ",") {
-		for _, name := range names {
-			if strings.TrimSpace(extra) == name {
-				kept = append(kept, name)
-			}
+		if extra = strings.TrimSpace(extra); slices.Contains(names, extra) {
+			kept = append(kept, extra)
 		}
 	}
 	return strings.Join(kept, ",")

@@ -187,8 +187,6 @@ type edgesOnDevice struct {
 	features                       handle // [edges, width]
 }
 
-const codeInt32 = 3
-
 // part is the position of a slice in the tensor of its format.
 type part struct{ at, n int }
 

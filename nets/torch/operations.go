@@ -6,7 +6,6 @@ package torch
 import "C"
 
 import (
-	"math"
 	"sync"
 	"unsafe"
 
@@ -15,6 +14,7 @@ import (
 
 // libtorch's codes of number formats.
 const (
+	codeInt32   = 3
 	codeInt64   = 4
 	codeFloat32 = 6
 	codeFloat64 = 7
@@ -22,10 +22,10 @@ const (
 )
 
 // scalars are constants as libtorch's scalar objects, made once.
-type scalars struct{ zero, one, minusInf, two lib.Cscalar }
+type scalars struct{ zero, one, two lib.Cscalar }
 
 var numbers = sync.OnceValue(func() scalars {
-	return scalars{lib.AtsFloat(0), lib.AtsFloat(1), lib.AtsFloat(math.Inf(-1)), lib.AtsFloat(2)}
+	return scalars{lib.AtsFloat(0), lib.AtsFloat(1), lib.AtsFloat(2)}
 })
 
 // call runs an operation that writes its result to out; in are its operands.

@@ -346,12 +346,9 @@ func (r *recorded) forwarded(w *work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w.pass = r.pass
-	for _, x := range r.works {
-		if x == w {
-			return
-		}
+	if !slices.Contains(r.works, w) {
+		r.works = append(r.works, w)
 	}
-	r.works = append(r.works, w)
 }
 
 // reads reports that an operation uses the results of a Work's Forward. If that ran outside the update, a graph would
