@@ -81,6 +81,15 @@ type Learner interface {
 	Adopt(s *State) error
 }
 
+// Pretrained is implemented by learners that can begin with a policy whose training has left nothing else, such as one of
+// the zoo.
+type Pretrained interface {
+	Learner
+	// AdoptPolicy takes over a policy's weights, and its statistics of observations. What the policy does not have, such as
+	// a value, begins anew. A policy of other networks is an error that names the difference; nothing has changed then.
+	AdoptPolicy(f *PolicyFile) error
+}
+
 // Policy is a learned policy: it acts, and it can be written to a file and read back.
 type Policy interface {
 	envs.Policy

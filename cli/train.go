@@ -54,7 +54,7 @@ func trainCommand() *command {
 				"make results on CUDA repeat to the bit: slower, and operations that cannot fail"),
 			option(&f.until, "until",
 				"stop after so many of train.steps, saved; stoker resume goes on as if it had not stopped"),
-			option(&f.from, "init-from", "start from the weights of a checkpoint or run"),
+			option(&f.from, "init-from", "start from the weights of a checkpoint, a run or, for ppo, reinforce and dqn, a policy such as zoo:faasconf"),
 			option(&f.library, "library",
 				"learn from the rows of this library alone (stoker library), without a step in the environment"),
 			trackFlag(&f.track),

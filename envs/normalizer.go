@@ -64,6 +64,25 @@ func (n *Normalizer) Update(rows []float32) {
 	}
 }
 
+// Adopt takes over what Affine gave of statistics over count rows. A scale of 1 stands for a variance of 1, also where it
+// was that of a feature that had not varied.
+func (n *Normalizer) Adopt(shift, scale []float32, count float64) error {
+	if len(shift) != n.width || len(scale) != n.width || !(count > 0) {
+		return fmt.Errorf("envs: %g rows with %d means and %d scales, want %d of each", count, len(shift), len(scale), n.width)
+	}
+	for i, s := range scale {
+		if x := float64(shift[i]); !(s > 0) || math.IsInf(float64(s), 0) || x-x != 0 {
+			return fmt.Errorf("envs: feature %d has mean %g and scale %g, want finite numbers and a scale above 0", i, shift[i], s)
+		}
+	}
+	n.count, n.stale = count, true
+	for i := range n.mean {
+		s := float64(scale[i])
+		n.mean[i], n.m2[i] = float64(shift[i]), float64(count*max(0, 1/(s*s)-varianceFloor))
+	}
+	return nil
+}
+
 // Apply writes (x − mean)/deviation, bounded, of the rows in src to dst, which may be src. Both hold the same number of
 // rows.
 func (n *Normalizer) Apply(dst, src []float32) {

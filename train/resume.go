@@ -311,15 +311,22 @@ func initFrom(w *world, path string) error {
 	case err != nil:
 		return Usage("--init-from: %w", err)
 	}
-	if k := c.Header().Kind; k != checkpoints.Full {
-		return Usage("--init-from %s: it holds a %s only, want a full checkpoint: critics are needed too", path, k)
-	}
 	p, err := ReadPolicy(c)
 	if err != nil {
 		return fmt.Errorf("--init-from: %w", err)
 	}
 	if have := w.x.Agent.Name; p.Agent != have {
 		return Usage("--init-from %s: its agent is %s, this run's is %s", path, p.Agent, have)
+	}
+	if k := c.Header().Kind; k != checkpoints.Full {
+		l, ok := w.learner.(agents.Pretrained)
+		if !ok {
+			return Usage("--init-from %s: it holds a %s only, want a full checkpoint: %s needs its critics too", path, k, p.Agent)
+		}
+		if err := l.AdoptPolicy(p); err != nil {
+			return Usage("--init-from %s: %w", path, err)
+		}
+		return nil
 	}
 	s, err := readLearner(c)
 	if err != nil {

@@ -257,6 +257,14 @@ func (l *Learner) State(c *state.Codec) {
 	state.Value(c, l.batch)
 }
 
+// AdoptPolicy implements [agents.Pretrained]: the policy's network is the learner's, and its target.
+func (l *Learner) AdoptPolicy(f *agents.PolicyFile) error {
+	return actor.AdoptPolicy(l, f, l.ctx.Spec, func(_ int, params, _ agents.Array, s *agents.State) error {
+		s.Weights["q"], s.Weights["q_target"] = params, params
+		return nil
+	})
+}
+
 // Parts implements [offpolicy.Method].
 func (l *Learner) Parts(p *saved.Parts) {
 	p.Net("q", l.update.net, l.update.adam)

@@ -13,6 +13,7 @@
 package normalise
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -243,6 +244,43 @@ func (l *Learner) Save(s *agents.State) error {
 func (l *Learner) Load(s *agents.State) error {
 	p, _ := l.parts()
 	return saved.LoadBeside(l.Learner, p, s)
+}
+
+// pretrainedRows is how many observations a policy's statistics count for, which do not say it: they move slowly then.
+const pretrainedRows = 1e6
+
+// AdoptPolicy implements [agents.Pretrained], where the learner inside does.
+func (l *Learner) AdoptPolicy(f *agents.PolicyFile) error {
+	inside, ok := l.Learner.(agents.Pretrained)
+	if !ok {
+		return fmt.Errorf("normalise: %s cannot begin with a policy alone, want a full checkpoint", f.Agent)
+	}
+	inner, clip, _ := without(f)
+	if float64(clip) != l.clip {
+		return fmt.Errorf("normalise: what the policy sees is standardised within ±%g, want ±%g: see wrappers.normalize_observation "+
+			"(0: as it is)", clip, l.clip)
+	}
+	seen, err := tables(f, l.seen, clip)
+	if err != nil {
+		return fmt.Errorf("normalise: %w", err)
+	}
+	p, names := l.parts()
+	before := agents.NewState()
+	if err := p.Save(before); err != nil {
+		return err
+	}
+	for k, t := range seen {
+		if t != nil && err == nil {
+			err = l.seen[k].Adopt(t.shift, t.scale, pretrainedRows)
+		}
+	}
+	if err == nil {
+		err = inside.AdoptPolicy(inner)
+	}
+	if err != nil {
+		return errors.Join(err, p.Adopt(before, names...))
+	}
+	return nil
 }
 
 // Adopt implements [agents.Learner]: the statistics go with the weights.

@@ -98,17 +98,8 @@ func (p *Policy) CopyFrom(src envs.Policy) error {
 // that standardises what it sees for the one that open makes.
 func Open(f *agents.PolicyFile, spec *envs.Spec,
 	open func(*agents.PolicyFile, *envs.Spec) (agents.Policy, error)) (agents.Policy, error) {
-	inner := *f
-	inner.Arrays = map[string]agents.Array{}
-	clip := float32(0)
-	for name, a := range f.Arrays {
-		if !strings.HasPrefix(name, arrayPrefix) {
-			inner.Arrays[name] = a
-		} else if strings.HasSuffix(name, ".clip") && len(a.Data) == 1 {
-			clip = a.Data[0]
-		}
-	}
-	if len(inner.Arrays) == len(f.Arrays) {
+	inner, clip, there := without(f)
+	if !there {
 		return open(f, spec)
 	}
 	if !(clip > 0) {
@@ -118,7 +109,31 @@ func Open(f *agents.PolicyFile, spec *envs.Spec,
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{tables: make([]*table, len(norms))}
+	p := &Policy{}
+	if p.tables, err = tables(f, norms, clip); err != nil {
+		return nil, err
+	}
+	p.Policy, err = open(inner, spec)
+	return p, err
+}
+
+// without returns the file without statistics of observations, their bound, and whether there are any.
+func without(f *agents.PolicyFile) (inner *agents.PolicyFile, clip float32, there bool) {
+	g := *f
+	g.Arrays = map[string]agents.Array{}
+	for name, a := range f.Arrays {
+		if !strings.HasPrefix(name, arrayPrefix) {
+			g.Arrays[name] = a
+		} else if strings.HasSuffix(name, ".clip") && len(a.Data) == 1 {
+			clip = a.Data[0]
+		}
+	}
+	return &g, clip, len(g.Arrays) < len(f.Arrays)
+}
+
+// tables reads the statistics of the kinds that norms has some of.
+func tables(f *agents.PolicyFile, norms []*envs.Normalizer, clip float32) ([]*table, error) {
+	list := make([]*table, len(norms))
 	for k, m := range norms {
 		if m == nil {
 			continue
@@ -130,10 +145,9 @@ func Open(f *agents.PolicyFile, spec *envs.Spec,
 				return nil, fmt.Errorf("array %q has %d numbers, want %d", name, len(*data), m.Width())
 			}
 		}
-		p.tables[k] = t
+		list[k] = t
 	}
-	p.Policy, err = open(&inner, spec)
-	return p, err
+	return list, nil
 }
 
 // insight is that of the policy inside, by observations before they are standardised.

@@ -283,15 +283,19 @@ func (l *Learner) State(c *state.Codec) {
 	}
 }
 
+// prefix begins the names of a part's arrays.
+func (l *Learner) prefix(p *part) string {
+	if len(l.parts) == 1 {
+		return ""
+	}
+	return l.ctx.Spec.Kinds[p.kind].Name + "."
+}
+
 // saved is what a checkpoint holds.
 func (l *Learner) saved() *saved.Parts {
 	s := saved.New(Name, l.ctx.Train)
 	for _, p := range l.parts {
-		prefix := ""
-		if len(l.parts) > 1 {
-			prefix = l.ctx.Spec.Kinds[p.kind].Name + "."
-		}
-		p.m.Save(s, prefix)
+		p.m.Save(s, l.prefix(p))
 	}
 	s.Counters["steps"], s.Counters["rollout_steps"] = &l.steps, &l.filled
 	s.Blobs["learner"] = l
@@ -310,6 +314,18 @@ func (l *Learner) Load(s *agents.State) error {
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
 	return errors.Join(l.saved().Adopt(s), l.sync())
+}
+
+// AdoptPolicy implements [agents.Pretrained]: the value begins anew.
+func (l *Learner) AdoptPolicy(f *agents.PolicyFile) error {
+	return actor.AdoptPolicy(l, f, l.ctx.Spec, func(kind int, params, logStd agents.Array, s *agents.State) error {
+		prefix := l.prefix(l.parts[kind])
+		s.Weights[prefix+"policy"] = params
+		if m, ok := l.parts[kind].m.(*vectors); ok && m.gauss != nil {
+			return m.putDeviation(s.Weights[prefix+"log_std"].Data, logStd.Data)
+		}
+		return nil
+	})
 }
 
 // Hold keeps the weights of some agents as they are, bit for bit: held has an entry for each agent of the first kind,

@@ -233,6 +233,17 @@ func (m *vectors) readDeviation() error {
 	return m.e.Err()
 }
 
+// putDeviation writes a policy's ln σ, [groups][components], to the parameters of the deviation.
+func (m *vectors) putDeviation(params []float32, logStd []float32) error {
+	if len(logStd) != m.groups*m.outputs {
+		return fmt.Errorf("log_std has %d numbers, want %d", len(logStd), m.groups*m.outputs)
+	}
+	for g := range m.groups {
+		copy(params[(2*g+1)*m.outputs:(2*g+2)*m.outputs], logStd[g*m.outputs:])
+	}
+	return nil
+}
+
 // gather uploads the observations of some samples of each group, filled up with zeros.
 func (m *vectors) gather(from *vectorRows, lists [][]int32) {
 	for g, list := range lists {

@@ -292,6 +292,14 @@ func (l *Learner) Load(s *agents.State) error {
 	return errors.Join(l.parts().Load(s), l.m.Sync())
 }
 
+// AdoptPolicy implements [agents.Pretrained]: the value begins anew.
+func (l *Learner) AdoptPolicy(f *agents.PolicyFile) error {
+	return actor.AdoptPolicy(l, f, l.ctx.Spec, func(_ int, params, _ agents.Array, s *agents.State) error {
+		s.Weights["policy"] = params
+		return nil
+	})
+}
+
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
 	return errors.Join(l.parts().Adopt(s), l.m.Sync())

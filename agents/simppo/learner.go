@@ -10,6 +10,7 @@ package simppo
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -208,6 +209,11 @@ func (l *Learner) Save(s *agents.State) error { return saved.SaveBeside(l.Learne
 
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error { return saved.LoadBeside(l.Learner, l.parts(), s) }
+
+// AdoptPolicy refuses: values belong to functions, and a policy has none.
+func (l *Learner) AdoptPolicy(*agents.PolicyFile) error {
+	return errors.New("simppo: a policy has no values of its functions, want a full checkpoint")
+}
 
 // Adopt implements [agents.Learner]: functions that the other run knows take its weights, bit for bit; a new one begins
 // with the mean of all that the other run knows. With learn: new the former do not learn.
