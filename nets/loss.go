@@ -10,7 +10,7 @@ import (
 // so that agents with their own parameters learn as if each were alone.
 //
 // All that package nets says of a loss is in this file. To add one, declare it here, list it in [Losses], and
-// write its equation in each engine: native/plain/loss.go, torch/loss.go and gorgonia/loss.go. The tests of all
+// write its equation in each engine: native/internal/plain/loss.go, torch/loss.go and gorgonia/loss.go. The tests of all
 // engines take their losses from [Losses].
 type Loss interface {
 	// LossName names the loss in errors and recordings.

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"cmp"
-	"container/heap"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workflow/asl"
+	"github.com/stoker-rl/stoker/internal/heap"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -278,7 +278,7 @@ func (s *Subject) simulate(requests int, seed uint64) ([]float64, error) {
 	}
 	out := make([]float64, requests)
 	var step workflow.Step
-	var queue events
+	var queue []event
 	for r := range requests {
 		draws := key.With(uint64(r))
 		start := func(now float64) {
@@ -293,7 +293,7 @@ func (s *Subject) simulate(requests int, seed uint64) ([]float64, error) {
 		start(0)
 		var last float64
 		for len(queue) > 0 {
-			e := heap.Pop(&queue).(event)
+			e := heap.Pop(&queue)
 			if err := t.Done(run, e.node, &step); err != nil {
 				return nil, err
 			}
@@ -316,18 +316,5 @@ type event struct {
 	node int32
 }
 
-// events is a heap by time, then node.
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].node < e[j].node
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	old := *e
-	x := old[len(old)-1]
-	*e = old[:len(old)-1]
-	return x
-}
+// Before orders by time, then node.
+func (e event) Before(o event) bool { return e.at < o.at || e.at == o.at && e.node < o.node }

@@ -33,7 +33,7 @@ type fig55 struct {
 	sized *report.Cube[problems.Score]
 }
 
-// problemsOf draws per problems of each application for each seed, with both spreads, and judges the heuristics.
+// problems draws per problems of each application for each seed, with both spreads, and judges the heuristics.
 func (s size) problems(ctx context.Context, o *suite.Options) (*fig55, error) {
 	models := s.models
 	f := &fig55{heuristics: problems.Heuristics()}

@@ -5,7 +5,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// gumbel is [nets.GumbelSoftmax] on tiles; plain/gumbel.go has the equations.
+// gumbel is [nets.GumbelSoftmax] on tiles; plain/actions.go has the equations.
 type gumbel struct {
 	g     nets.GumbelSoftmax
 	k     *kernel.Set

@@ -2,7 +2,7 @@ package tile
 
 import "github.com/stoker-rl/stoker/nets/native/internal/plain"
 
-// softValue is [nets.SoftValue] on tiles; plain/softvalue.go has the equations.
+// softValue is [nets.SoftValue] on tiles; plain/actions.go has the equations.
 type softValue struct{ agents int }
 
 func (*softValue) memory() *memory { return &memory{} }

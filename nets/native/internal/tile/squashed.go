@@ -5,7 +5,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/internal/plain"
 )
 
-// squashed is [nets.SquashedGaussian] on tiles; plain/squashed.go has the equations. It computes lane by lane: a policy
+// squashed is [nets.SquashedGaussian] on tiles; plain/actions.go has the equations. It computes lane by lane: a policy
 // has few components, beside the networks before and behind it.
 type squashed struct {
 	g     nets.SquashedGaussian
