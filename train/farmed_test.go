@@ -240,7 +240,7 @@ func TestWorkerMemory(t *testing.T) {
 		unit farm.Unit
 		max  int
 		want string
-	}{{endless, 1, "this worker gives 0 MB: see --max-memory"}, {u, 1 << 40, ""}} {
+	}{{endless, 1, "this worker gives 0 MiB: see --max-memory"}, {u, 1 << 40, ""}} {
 		w.MaxMemory = c.max
 		r, _, err := w.Do(t.Context(), farm.NewLease(farm.Task{Unit: c.unit}, nil), new(atomic.Int64))
 		if err != nil || !strings.Contains(r.Error, c.want) || (c.want == "") != (r.Error == "") {

@@ -112,30 +112,30 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 	return r, l.Kept, err
 }
 
-// bounded returns a context that ends where the process uses more than MaxMemory. What it uses is looked at 20 times a second, so that
-// a unit may be above the bound for that long. over ends the watch, and returns why the context ended; nil where it did not.
+// bounded returns a context that ends when the process uses more than MaxMemory. A watch looks 20 times a second: a unit may
+// be above the bound for that long. over ends the watch; its error says what was used, and is nil where that was not too much.
 func (w *Worker) bounded(ctx context.Context) (unit context.Context, over func() error) {
 	if w.MaxMemory <= 0 {
 		return ctx, func() error { return nil }
 	}
 	unit, end := context.WithCancelCause(ctx)
-	before := debug.SetMemoryLimit(int64(w.MaxMemory)) // garbage goes before anything is over the bound
+	before := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(before, int64(w.MaxMemory))) // garbage goes before anything is over the bound
 	var large error
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
+		tick := time.Tick(50 * time.Millisecond)
 		for {
 			if inUse() > uint64(w.MaxMemory) {
 				debug.FreeOSMemory()
-				if used := inUse(); used > uint64(w.MaxMemory) {
-					large = fmt.Errorf("it needs %d MB of memory or more, this worker gives %d MB: see --max-memory", used>>20, w.MaxMemory>>20)
-					end(large)
-					return
-				}
+			}
+			if used := inUse(); used > uint64(w.MaxMemory) {
+				large = fmt.Errorf("it needs %d MiB of memory or more, this worker gives %d MiB: see --max-memory", used>>20, w.MaxMemory>>20)
+				end(large)
+				return
 			}
 			select {
-			case <-tick.C:
+			case <-tick:
 			case <-unit.Done():
 				return
 			}

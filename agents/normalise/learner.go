@@ -13,7 +13,6 @@
 package normalise
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -246,7 +245,8 @@ func (l *Learner) Load(s *agents.State) error {
 	return saved.LoadBeside(l.Learner, p, s)
 }
 
-// pretrainedRows is how many observations a policy's statistics count for, which do not say it: they move slowly then.
+// pretrainedRows is how many observations the statistics of a policy count for: a policy does not say how many they were.
+// With so many they move slowly.
 const pretrainedRows = 1e6
 
 // AdoptPolicy implements [agents.Pretrained], where the learner inside does.
@@ -264,23 +264,18 @@ func (l *Learner) AdoptPolicy(f *agents.PolicyFile) error {
 	if err != nil {
 		return fmt.Errorf("normalise: %w", err)
 	}
-	p, names := l.parts()
-	before := agents.NewState()
-	if err := p.Save(before); err != nil {
-		return err
-	}
-	for k, t := range seen {
-		if t != nil && err == nil {
-			err = l.seen[k].Adopt(t.shift, t.scale, pretrainedRows)
+	p, _ := l.parts()
+	return p.Beside(func() error {
+		for k, t := range seen {
+			if t == nil {
+				continue
+			}
+			if err := l.seen[k].Adopt(t.shift, t.scale, pretrainedRows); err != nil {
+				return fmt.Errorf("normalise: %w", err)
+			}
 		}
-	}
-	if err == nil {
-		err = inside.AdoptPolicy(inner)
-	}
-	if err != nil {
-		return errors.Join(err, p.Adopt(before, names...))
-	}
-	return nil
+		return nil
+	}, func() error { return inside.AdoptPolicy(inner) })
 }
 
 // Adopt implements [agents.Learner]: the statistics go with the weights.

@@ -193,24 +193,25 @@ func SaveBeside(inside Inside, p *Parts, s *agents.State) error {
 
 // LoadBeside restores what [SaveBeside] wrote. Where it fails nothing has changed.
 func LoadBeside(inside Inside, p *Parts, s *agents.State) error {
-	return p.beside(func() error { return p.Load(s) }, func() error { return inside.Load(s) })
+	return p.Beside(func() error { return p.Load(s) }, func() error { return inside.Load(s) })
 }
 
 // AdoptBeside is [Parts.Adopt] for both. Where it fails nothing has changed.
 func AdoptBeside(inside Inside, p *Parts, s *agents.State, blobs ...string) error {
-	return p.beside(func() error { return p.Adopt(s, blobs...) }, func() error { return inside.Adopt(s) })
+	return p.Beside(func() error { return p.Adopt(s, blobs...) }, func() error { return inside.Adopt(s) })
 }
 
-// beside does what changes the parts, then what changes the learner inside; where the second fails the first is undone.
-func (p *Parts) beside(own, inside func() error) error {
+// Beside does what changes the parts, then what changes the learner inside. Where either fails the parts are as before.
+func (p *Parts) Beside(own, inside func() error) error {
 	before := agents.NewState()
 	if err := p.Save(before); err != nil {
 		return err
 	}
-	if err := own(); err != nil {
-		return err
+	err := own()
+	if err == nil {
+		err = inside()
 	}
-	if err := inside(); err != nil {
+	if err != nil {
 		return errors.Join(err, p.Load(before))
 	}
 	return nil
