@@ -10,8 +10,10 @@ import (
 )
 
 // What stoker new writes trains as it is, and a file that is there stays.
+// The environment's own file is found from any folder, also where another one has its name there.
 func TestNewTrains(t *testing.T) {
 	dir := t.TempDir()
+	t.Chdir(t.TempDir())
 	for _, problem := range problems {
 		path := filepath.Join(dir, "my-"+problem)
 		if code, out, errs := stoker("new", problem, path); code != exitDone {
@@ -23,6 +25,13 @@ func TestNewTrains(t *testing.T) {
 			t.Fatalf("%s: exit %d: %s", problem, code, errs)
 		}
 		contains(t, problem, out, "trained 64 steps")
+		for _, own := range must.Get(filepath.Glob(path + ".*.yaml"))(t) {
+			must.Do(t, os.WriteFile(filepath.Base(own), []byte("another's"), 0o666))
+			code, _, errs = stoker("eval", filepath.Join(dir, problem), "--seeds", "1-2", "--set", "eval.baselines=[random]", "--out", problem)
+			if code != exitDone {
+				t.Errorf("%s: exit %d: %s", problem, code, errs)
+			}
+		}
 		text, err := os.ReadFile(path + ".yaml")
 		must.Do(t, err)
 		contains(t, problem, string(text), "<-", "name: my-"+problem, "baselines: [")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -25,7 +26,7 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	if y.Engine.Name == "native" {
 		y.Engine.Threads, y.Engine.Deterministic = 0, false
 	}
-	z, err := eachPath(&y, func(p string) (string, error) { return filepath.Base(p), nil })
+	z, err := eachPath(&y, base)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +40,9 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	}
 	return json.Marshal(v)
 }
+
+// base is what the manifest has of a path.
+func base(path string) (string, error) { return filepath.Base(path), nil }
 
 // located returns the experiment with the path of its data made absolute: a run may be resumed, and evaluated, from
 // another folder than it was started in.
@@ -98,25 +102,13 @@ func (r *run) sameShape(x *configs.Experiment, c *checkpoints.Checkpoint) error 
 	if err != nil {
 		return err
 	}
-	switch key, a, b, differ := difference("", was, now); {
-	case differ && key == "train.steps":
-		return Usage(
-			"%s was made with train.steps: %v, the run's %s now says %v; restore it, and give a new total with: "+
-				"stoker resume --steps",
-			c.Dir(),
-			a,
-			configFile,
-			b,
-		)
-	case differ:
-		return Usage(
-			"%s was made with %s: %v, the run's %s now says %v; restore it, or start a new run (train --init-from)",
-			c.Dir(),
-			key,
-			a,
-			configFile,
-			b,
-		)
+	for key, d := range differences("", was, now) {
+		if key == "train.steps" {
+			return Usage("%s was made with train.steps: %v, the run's %s now says %v; restore it, and give a new total with: "+
+				"stoker resume --steps", c.Dir(), d.was, configFile, d.now)
+		}
+		return Usage("%s was made with %s: %v, the run's %s now says %v; restore it, or start a new run (train --init-from)",
+			c.Dir(), key, d.was, configFile, d.now)
 	}
 	return nil
 }
@@ -128,25 +120,34 @@ func decode(b []byte) (v any, err error) {
 	return v, d.Decode(&v)
 }
 
-// difference returns the first key under which a and b are not alike, with its values.
-func difference(path string, a, b any) (key string, was, now any, differ bool) {
-	x, ok := a.(map[string]any)
-	y, both := b.(map[string]any)
-	if !ok || !both {
-		return path, a, b, !reflect.DeepEqual(a, b)
-	}
-	all := maps.Clone(x)
-	maps.Copy(all, y)
-	for _, k := range slices.Sorted(maps.Keys(all)) {
-		at := k
-		if path != "" {
-			at = path + "." + k
+// change is a value before and after.
+type change struct{ was, now any }
+
+// differences are the keys under which a and b are not alike, in their order.
+func differences(path string, a, b any) iter.Seq2[string, change] {
+	return func(yield func(string, change) bool) {
+		x, ok := a.(map[string]any)
+		y, both := b.(map[string]any)
+		if !ok || !both {
+			if !reflect.DeepEqual(a, b) {
+				yield(path, change{a, b})
+			}
+			return
 		}
-		if key, was, now, differ = difference(at, x[k], y[k]); differ {
-			return key, was, now, true
+		all := maps.Clone(x)
+		maps.Copy(all, y)
+		for _, k := range slices.Sorted(maps.Keys(all)) {
+			at := k
+			if path != "" {
+				at = path + "." + k
+			}
+			for key, d := range differences(at, x[k], y[k]) {
+				if !yield(key, d) {
+					return
+				}
+			}
 		}
 	}
-	return "", nil, nil, false
 }
 
 // Same checks that the run in dir was trained as x says: its environment, workload, wrappers, learner, training and seed.
@@ -173,8 +174,8 @@ func Same(dir string, x *configs.Experiment) error {
 			delete(m, "name")
 		}
 	}
-	if key, was, want, differ := difference("", parts[0], parts[1]); differ {
-		return Usage("%s was trained with %s: %v, want %v", dir, key, was, want)
+	for key, d := range differences("", parts[0], parts[1]) {
+		return Usage("%s was trained with %s: %v, want %v", dir, key, d.was, d.now)
 	}
 	return nil
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // Files of a run's checkpoints beside those that package checkpoints names. Weights hold the policy, in the form in
@@ -345,13 +344,14 @@ func DecodePolicy(b []byte) (*agents.PolicyFile, error) {
 	return &agents.PolicyFile{Agent: m["agent"], EnvID: m["env"], Description: []byte(m["description"]), Arrays: list}, nil
 }
 
-// ReadExperiment reads the experiment that made a checkpoint, which names rows of a catalog. The manifest has the name
-// of the trace's folder alone: where it lies says the run's config.yaml, should the checkpoint still be in its run.
+// ReadExperiment reads the experiment that made a checkpoint, which names rows of a catalog. The manifest has the names of
+// traces and of the environment's files alone: where they lie says the run's config.yaml, should the checkpoint still be in
+// its run.
 func ReadExperiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Catalog) (*configs.Experiment, error) {
 	run := filepath.Dir(filepath.Dir(c.Dir()))
 	_, shipped := zoo.Cut(c.Dir())
 	if x, err := ReadConfig(run, names); !shipped && err == nil {
-		located, err := dataPaths(&x.Workload)
+		located, err := dataPaths(x)
 		if err != nil {
 			return nil, err
 		}
@@ -360,20 +360,31 @@ func ReadExperiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Cat
 	return experiment(c, sets, names)
 }
 
-// dataPaths are the settings that say where a workload's data lie; none where they are inside the program.
-func dataPaths(w *workload.Config) (sets []string, err error) {
-	set := func(key string, v any) error {
-		text, err := json.Marshal(v)
+// dataPaths are the settings of an experiment that are paths, of traces and of the environment's files; none where the data
+// are inside the program.
+func dataPaths(x *configs.Experiment) (sets []string, err error) {
+	bare, err := eachPath(x, base)
+	if err != nil {
+		return nil, err
+	}
+	var parts [2]any
+	for i, y := range []*configs.Experiment{bare, x} {
+		text, err := json.Marshal(map[string]any{"env": y.Env.Config, "workload": y.Workload})
+		if err != nil {
+			return nil, err
+		}
+		if parts[i], err = decode(text); err != nil {
+			return nil, err
+		}
+	}
+	for key, d := range differences("", parts[0], parts[1]) {
+		text, err := json.Marshal(d.now)
+		if err != nil {
+			return nil, err
+		}
 		sets = append(sets, key+"="+string(text))
-		return err
 	}
-	if w.Path != "" {
-		err = set("workload.path", w.Path)
-	}
-	if slices.ContainsFunc(w.Draw.Traces, func(t workload.Drawable) bool { return t.Path != "" }) {
-		err = errors.Join(err, set("workload.draw.traces", w.Draw.Traces))
-	}
-	return sets, err
+	return sets, nil
 }
 
 func experiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Catalog) (*configs.Experiment, error) {
