@@ -40,8 +40,8 @@ const (
 
 // Farm carries units to workers and results back. Its methods are for any goroutine.
 type Farm interface {
-	// Submit queues a unit. One that has had a result is carried out anew.
-	Submit(ctx context.Context, t Task) error
+	// Submit queues units; where it fails, some may be queued. One that has had a result is carried out anew.
+	Submit(ctx context.Context, tasks ...Task) error
 	// Result waits for the next result. Each unit has one, however often it was carried out; a second one that differs is
 	// a [*Conflict].
 	Result(ctx context.Context) (Result, error)

@@ -72,11 +72,13 @@ func (f *local) wait(ctx context.Context, try func() bool) error {
 	}
 }
 
-func (f *local) Submit(_ context.Context, t Task) error {
+func (f *local) Submit(_ context.Context, tasks ...Task) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.first, t.Unit.Key())
-	f.queue = append(f.queue, &item{task: t})
+	for _, t := range tasks {
+		delete(f.first, t.Unit.Key())
+		f.queue = append(f.queue, &item{task: t})
+	}
 	f.move()
 	return nil
 }

@@ -18,7 +18,10 @@ import (
 )
 
 // window is the most units that are queued or under way: a queue takes memory.
-const window = 1000
+const window = 10_000
+
+// together is the most units that are queued at a time.
+const together = 100
 
 // lookEvery is how often the coordinator asks what workers do.
 const lookEvery = 2 * time.Second
@@ -30,6 +33,7 @@ type farmed struct {
 	out   []Outcome
 	units map[farm.Key][]int // the runs of a unit: equal ones are carried out once
 	ready []farm.Result      // of units that had results before they were queued
+	tasks []farm.Task        // of units that are to be queued
 	left  int                // runs that are not over
 	next  func(i int, o Outcome) []Planned
 }
@@ -66,7 +70,11 @@ func elsewhere(ctx context.Context, e *Elsewhere, runs []Planned, more func(i in
 			if err := d.submit(ctx, e, next); err != nil {
 				d.end(next, Outcome{Begun: true, Err: err})
 			}
+			if len(d.tasks) == together { // the first workers need not wait for the last unit
+				d.queue(ctx)
+			}
 		}
+		d.queue(ctx)
 		if len(d.ready) > 0 {
 			d.take(ctx, e, d.ready[0])
 			d.ready = d.ready[1:]
@@ -110,9 +118,14 @@ func (d *farmed) results(ctx context.Context, got chan<- farm.Result, failed cha
 func (d *farmed) stop(ctx context.Context, err error) {
 	var differ *farm.Conflict
 	errors.As(err, &differ)
-	at := -1
+	at, units := -1, map[int]farm.Key{} // of runs that have no result
+	for k, list := range d.units {
+		for _, i := range list {
+			units[i] = k
+		}
+	}
 	for i, o := range d.out {
-		u := d.unitOf(i)
+		u := units[i]
 		switch {
 		case u == "":
 		case ctx.Err() == nil:
@@ -128,17 +141,29 @@ func (d *farmed) stop(ctx context.Context, err error) {
 	}
 }
 
-// unitOf is the unit of a run that has no result; empty where the run is over, or not submitted.
-func (d *farmed) unitOf(run int) farm.Key {
-	for k, list := range d.units {
-		if slices.Contains(list, run) {
-			return k
+// queue submits the units that submit has made ready; where that fails, so do their runs.
+func (d *farmed) queue(ctx context.Context) {
+	tasks := d.tasks
+	if d.tasks = nil; len(tasks) == 0 {
+		return
+	}
+	if err := d.farm.Submit(ctx, tasks...); err != nil {
+		for i := range tasks {
+			d.fail(tasks[i].Unit.Key(), err)
 		}
 	}
-	return ""
 }
 
-// submit queues a run, with what it has done already.
+// fail ends a unit's runs with an error.
+func (d *farmed) fail(k farm.Key, err error) {
+	list := d.units[k]
+	delete(d.units, k)
+	for _, i := range list {
+		d.end(i, Outcome{Begun: true, Err: err})
+	}
+}
+
+// submit makes a run's unit ready to be queued, with what it has done already.
 func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
 	p := &d.runs[i]
 	if !p.Resume {
@@ -180,7 +205,8 @@ func (d *farmed) submit(ctx context.Context, e *Elsewhere, i int) error {
 			return err
 		}
 	}
-	return d.farm.Submit(ctx, t)
+	d.tasks = append(d.tasks, t)
+	return nil
 }
 
 // take puts a unit's result into the runs' folders.

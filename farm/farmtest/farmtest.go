@@ -81,9 +81,11 @@ type opener func(t *testing.T) (coordinator, worker farm.Farm)
 
 func goOut(t *testing.T, open opener, _ func(*testing.T)) {
 	c, w := open(t)
+	var tasks []farm.Task
 	for i := range 3 {
-		must.Do(t, c.Submit(t.Context(), farm.Task{Unit: Unit(fmt.Sprint("u", i), uint64(i))}))
+		tasks = append(tasks, farm.Task{Unit: Unit(fmt.Sprint("u", i), uint64(i))})
 	}
+	must.Do(t, c.Submit(t.Context(), tasks...))
 	for i := range 3 {
 		l := lease(t, w, "w", fmt.Sprint("u", i))
 		must.Do(t, w.Extend(l))

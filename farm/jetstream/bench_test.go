@@ -40,6 +40,9 @@ func BenchmarkUnit(b *testing.B) {
 	_ = w.Close() // the coordinator is gone
 }
 
+// window is how many units a coordinator of runs submits at a time.
+const window = 10_000
+
 // What a queue costs that is filled anew after the coordinator was killed: time and memory of a unit.
 func BenchmarkQueue(b *testing.B) {
 	c, _, err := Listen(b.Context(), ListenOptions{Address: "127.0.0.1:0", Token: token, Study: study})
@@ -48,8 +51,12 @@ func BenchmarkQueue(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	b.ResetTimer()
+	tasks := make([]farm.Task, 0, window)
 	for i := range b.N {
-		must.Do(b, c.Submit(b.Context(), farm.Task{Unit: farmtest.Unit("u", uint64(i))}))
+		if tasks = append(tasks, farm.Task{Unit: farmtest.Unit("u", uint64(i))}); len(tasks) == window || i == b.N-1 {
+			must.Do(b, c.Submit(b.Context(), tasks...))
+			tasks = tasks[:0]
+		}
 	}
 	b.StopTimer()
 	runtime.GC()

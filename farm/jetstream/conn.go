@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +39,8 @@ const (
 	pause    = 500 * time.Millisecond // between attempts while the coordinator is away
 	// election is how long a coordinator waits for a cluster that has lost servers, or for its own server where the process stood still.
 	election = 2 * time.Minute
+	// together is the most units on their way to the queue at a time.
+	together = 1000
 )
 
 // conn is the farm, of the coordinator or of a worker.
@@ -98,7 +101,7 @@ func Join(ctx context.Context, o JoinOptions) (farm.Farm, Study, error) {
 				return fmt.Errorf("join %s: %w", at, err)
 			}
 		}
-		if c.stream, err = js.New(c.nc); err != nil {
+		if c.stream, err = js.New(c.nc, js.WithPublishAsyncTimeout(silence)); err != nil {
 			return err
 		}
 		if err := c.bind(ctx); err != nil {
@@ -149,22 +152,52 @@ func lasting(err error) bool {
 		errors.Is(err, js.ErrJetStreamNotEnabled) || errors.Is(err, js.ErrJetStreamNotEnabledForAccount)
 }
 
-func (c *conn) Submit(ctx context.Context, t farm.Task) error {
-	b, err := json.Marshal(task{Task: t})
-	if err != nil {
-		return err
-	}
-	k := t.Unit.Key()
-	if _, ok := c.kept.LoadAndDelete(k); ok {
-		return nil
-	}
-	if _, ok := c.given.LoadAndDelete(k); ok { // it is to be carried out anew
-		if err := c.again(ctx, func() error { return c.results.Purge(ctx, string(k)) }); err != nil {
+func (c *conn) Submit(ctx context.Context, tasks ...farm.Task) error {
+	for part := range slices.Chunk(tasks, together) {
+		var messages [][]byte
+		for _, t := range part {
+			k := t.Unit.Key()
+			if _, ok := c.kept.LoadAndDelete(k); ok {
+				continue
+			}
+			if _, ok := c.given.LoadAndDelete(k); ok { // it is to be carried out anew
+				if err := c.again(ctx, func() error { return c.results.Purge(ctx, string(k)) }); err != nil {
+					return err
+				}
+			}
+			b, err := json.Marshal(task{Task: t})
+			if err != nil {
+				return err
+			}
+			messages = append(messages, b)
+		}
+		if err := c.queue(ctx, messages); err != nil {
 			return err
 		}
 	}
-	return c.again(ctx, func() error {
-		_, err := c.stream.Publish(ctx, c.name+unitSubject, b)
+	return nil
+}
+
+// queue publishes units, of which many are on their way at a time, and those again that the server did not confirm.
+func (c *conn) queue(ctx context.Context, messages [][]byte) error {
+	return c.again(ctx, func() (err error) {
+		asked := make([]js.PubAckFuture, len(messages))
+		for i, b := range messages {
+			if asked[i], err = c.stream.PublishAsync(c.name+unitSubject, b); err != nil {
+				return err
+			}
+		}
+		left := messages[:0]
+		for i, a := range asked {
+			select {
+			case <-a.Ok():
+			case failed := <-a.Err():
+				left, err = append(left, messages[i]), failed
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		messages = left
 		return err
 	})
 }

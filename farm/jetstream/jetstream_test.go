@@ -4,6 +4,7 @@ package jetstream
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,25 @@ func returns(t *testing.T) bool {
 		t.Errorf("%v, want ErrEnded", err)
 	}
 	return true
+}
+
+// Units of one call are queued once, in their order, however many they are.
+func TestManyUnits(t *testing.T) {
+	c, w, _ := listen(t, ListenOptions{})
+	tasks := make([]farm.Task, 2*together+together/2)
+	for i := range tasks {
+		tasks[i].Unit = farmtest.Unit(fmt.Sprint("u", i), uint64(i))
+	}
+	must.Do(t, c.Submit(t.Context(), tasks...))
+	s := must.Get(c.(*conn).stream.Stream(t.Context(), plain+unitStream))(t)
+	if n := s.CachedInfo().State.Msgs; n != uint64(len(tasks)) {
+		t.Errorf("%d units are queued, want %d", n, len(tasks))
+	}
+	for i := range 10 {
+		if l := must.Get(w.Lease(t.Context(), "w"))(t); l.Unit.Name != fmt.Sprint("u", i) {
+			t.Errorf("lease %d is of unit %s", i, l.Unit.Name)
+		}
+	}
 }
 
 // crash ends a coordinator without a word.

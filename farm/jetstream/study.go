@@ -92,7 +92,7 @@ const alone = 10074
 
 // make makes streams and buckets, and watches for results. What an earlier coordinator left of its queue goes.
 func (c *conn) make(ctx context.Context, o ListenOptions) (err error) {
-	if c.stream, err = js.New(c.nc); err != nil {
+	if c.stream, err = js.New(c.nc, js.WithPublishAsyncTimeout(silence)); err != nil {
 		return err
 	}
 	storage, replicas, lease := js.MemoryStorage, 1, o.Lease
@@ -198,7 +198,7 @@ func Forget(ctx context.Context, l *Cluster) error {
 	if err := c.claim("stop it first"); err != nil {
 		return err
 	}
-	if c.stream, err = js.New(nc); err != nil {
+	if c.stream, err = js.New(nc, js.WithPublishAsyncTimeout(silence)); err != nil {
 		return err
 	}
 	return c.clear(ctx)

@@ -38,11 +38,11 @@ func Watch(f farm.Farm, units int) *Farm {
 }
 
 // Submit is that of the farm.
-func (f *Farm) Submit(ctx context.Context, t farm.Task) error {
+func (f *Farm) Submit(ctx context.Context, tasks ...farm.Task) error {
 	f.mu.Lock()
-	f.submitted++
+	f.submitted += len(tasks)
 	f.mu.Unlock()
-	return f.Farm.Submit(ctx, t)
+	return f.Farm.Submit(ctx, tasks...)
 }
 
 // Result is that of the farm.
