@@ -252,7 +252,7 @@ func envSettings(x *configs.Experiment) Settings {
 	if json.Unmarshal(text, &m) == nil {
 		flatten(out, "", m)
 	}
-	maps.DeleteFunc(out, func(_, v string) bool { return v == "[]" || v == "<nil>" })
+	maps.DeleteFunc(out, func(_, v string) bool { return v == "[]" })
 	return out
 }
 

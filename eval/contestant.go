@@ -182,6 +182,8 @@ func flatten(out map[string]string, path string, v any) {
 			b = fmt.Append(nil, v)
 		}
 		out[path] = string(b)
+	case nil: // a list that a file leaves out; a checkpoint has it empty
+		out[path] = "[]"
 	default:
 		if path != "" {
 			out[path] = fmt.Sprint(v)

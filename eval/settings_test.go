@@ -31,6 +31,12 @@ func TestSettings(t *testing.T) {
 	if replaced, err := settings(nil, nil, "s1", "s2").May(out, false); err != nil || replaced != "" {
 		t.Errorf("the same settings: %q, %v", replaced, err)
 	}
+	file := filepath.Join(t.TempDir(), "tiny.yaml")
+	must.Do(t, os.WriteFile(file, []byte(tiny), 0o600))
+	own := must.Get(must.Get(Choose(catalog.Default(), of(t, "s1", "s2"), file, nil))(t).Settings())(t)
+	if replaced, err := own.May(out, false); err != nil || replaced != "" {
+		t.Errorf("the runs' own configuration: %q, %v", replaced, err)
+	}
 	for _, c := range []struct {
 		name string
 		s    Settings
