@@ -108,7 +108,8 @@ func labelled(values []float64, step float64) []plot.Tick {
 	return out
 }
 
-// decades marks the powers of ten of a logarithmic axis, and 2 and 5 times them where there are few.
+// decades marks the powers of ten of a logarithmic axis, and 2 and 5 times them where there are few. Where fewer than two of
+// these lie on the axis it marks what a linear one would.
 type decades struct{}
 
 // Ticks implements [plot.Ticker].
@@ -131,6 +132,9 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 			}
 			out = append(out, t)
 		}
+	}
+	if len(out) < 2 {
+		return linear{Want: 6}.Ticks(lo, hi)
 	}
 	return out
 }
