@@ -270,8 +270,9 @@ var (
 		"dqn": {Agent: "{double: true, rate: 5.0e-4, loss: huber, gamma: 0.9, reward_scale: 0.1, epsilon: 0.3, epsilon_final: 0.01}"},
 	}
 	deeprmPresets = presets{
-		// configs/placement/deeprm-reinforce.yaml, deeprm-ppo.yaml, deeprm-dqn.yaml
-		"reinforce": {Agent: "{baseline: sequence, lambda: 1, gamma: 1, entropy: 0.1, final_bound: 0, clip: 0}"},
+		// configs/placement/deeprm-discount.yaml, with a value for a baseline: sequences recur with env.sets alone.
+		// deeprm-ppo.yaml, deeprm-dqn.yaml
+		"reinforce": {Agent: "{gamma: 0.95, gamma_seconds: 1, reward_scale: 0.1, entropy: 0.05, final_bound: 0, clip: 0}"},
 		"ppo":       {Agent: "{gamma: 0.95, gamma_seconds: 1, rate: 5.0e-4, entropy: 0.05, value_clip: false, reward_scale: 0.1}"},
 		"dqn":       {Agent: "{double: true, rate: 0.0001, gamma: 0.99, gamma_seconds: 1, reward_scale: 0.05, loss: huber}"},
 	}
@@ -298,6 +299,8 @@ var (
 		// configs/steps/ppo.yaml, dqn.yaml
 		"ppo": {Agent: "{gamma: 1, rate: 5.0e-4, entropy: 0.003, value_clip: false}"},
 		"dqn": {Agent: "{double: true, rate: 0.0005, gamma: 1, loss: huber, epsilon_final: 0.02}"},
+		// None ships. The agent is absent where nothing is to be decided.
+		"maddpg": {Agent: "{absent: true}"},
 	}
 	variantsPresets = presets{
 		// configs/variants/once-attmf.yaml
@@ -312,6 +315,8 @@ var (
 		// configs/variants/each-ppo.yaml, each-dqn.yaml
 		"ppo": {Agent: "{gamma: 1, rate: 5.0e-4, entropy: 0.005, value_clip: false}"},
 		"dqn": {Agent: "{double: true, rate: 0.0003, gamma: 1, loss: huber, epsilon_final: 0.02}"},
+		// As for stoker/StepsFlat-v1.
+		"maddpg": {Agent: "{absent: true}"},
 	}
 )
 

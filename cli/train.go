@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/catalog/schema"
 	"github.com/stoker-rl/stoker/configs"
@@ -181,6 +182,9 @@ func evaluates(c *call, x *configs.Experiment) error {
 	if _, err := eval.Metrics(env.Spec(), x.Eval.Metrics); err != nil {
 		return usage("%s: eval.metrics: %w", x.Source, err)
 	}
+	if _, err := eval.NewCriteria(env.Spec(), x.Eval.Constraint, x.Eval.Objective, x.Eval.RelativeTolerance); err != nil {
+		return usage("%s: %w", x.Source, err)
+	}
 	if _, err := eval.NewPlots(env.Spec(), x.Eval.Scatter, x.Eval.Series); err != nil {
 		return usage("%s: %w", x.Source, err)
 	}
@@ -336,6 +340,9 @@ func goOn(c *call, res *train.Result, err error) error {
 		fmt.Fprintf(c.errs, "stopped by %v at step %d of %d, all saved; %s\n", sig, res.Steps, res.Planned,
 			exitHint(res.Dir))
 		return err
+	}
+	if errors.As(err, new(*bounds.Error)) {
+		return fmt.Errorf("%w\na run's configuration stays as it is: change yours, and start a new run", err)
 	}
 	return fmt.Errorf("%w\neverything up to %s is saved; when the cause is fixed, %s", err, res.Checkpoint,
 		exitHint(res.Dir))

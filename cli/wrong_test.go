@@ -29,7 +29,8 @@ func TestNotThere(t *testing.T) {
 		t.Fatal(errs)
 	}
 	wrong := map[string][]string{ // by command: arguments that name what is not there
-		"train":      {"nope.yaml", "configs/nope/nope.yaml", "x.yaml --init-from nope"},
+		"train": {"nope.yaml", "configs/nope/nope.yaml", "x.yaml --init-from nope", "classic/lqr --set eval.objective=nope",
+			"classic/lqr --set train.evaluate.metric=nope", "classic/cartpole-ppo --set agent.minibatches=1000"},
 		"resume":     {"nope", "runs/nope", run + " --from nope"},
 		"eval":       {"nope", "runs/nope", "zoo:nope", run + " nope", run + " --config nope.yaml", run + " --set eval.metrics=[nope]"},
 		"explain":    {"nope", "runs/nope", "zoo:nope"},

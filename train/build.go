@@ -176,7 +176,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 		},
 	})
 	if err != nil {
-		return w, fmt.Errorf("agent %s: %w", x.Agent.Name, err)
+		return w, Usage("%s: agent %s: %w", x.Source, x.Agent.Name, err)
 	}
 	if w.offline, err = offlineOf(x, w.learner); err != nil {
 		return w, err

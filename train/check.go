@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -40,11 +41,12 @@ func newChecker(x *configs.Experiment) (*checker, error) {
 	c := &checker{runner: rollout.NewRunner(env), spec: env.Spec(), metric: -1, higher: true}
 	if m := x.Train.Evaluate.Metric; m != Return {
 		if c.metric, err = c.spec.InfoIndex(m); err != nil {
-			return nil, fmt.Errorf("train.evaluate.metric: %w; want %q or one of %v", err, Return, names(c.spec.Info))
+			return nil, Usage("%s: train.evaluate.metric: %w; want %s", x.Source, err,
+				strings.Join(append([]string{Return}, names(c.spec.Info)...), ", "))
 		}
 		switch c.spec.Info[c.metric].Better {
 		case envs.Neither:
-			return nil, fmt.Errorf("train.evaluate.metric: neither direction of %q is better", m)
+			return nil, Usage("%s: train.evaluate.metric: neither direction of %q is better", x.Source, m)
 		case envs.Lower:
 			c.higher = false
 		}

@@ -142,7 +142,7 @@ func TestBetter(t *testing.T) {
 func TestEvaluationMetric(t *testing.T) {
 	for metric, want := range map[string]string{
 		"return": "", "distance": "", "occupied": "",
-		"reward": `train.evaluate.metric: stoker/SimpleSpread-v1 reports no quantity "reward"; want "return" or one of [distance collisions occupied]`,
+		"reward": `test.yaml: train.evaluate.metric: stoker/SimpleSpread-v1 reports no quantity "reward"; want return, distance, collisions, occupied`,
 	} {
 		w, err := build(parse(t, small["spread"], "train.evaluate.metric="+metric), 0)
 		switch {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/internal/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )
 
@@ -107,8 +108,7 @@ func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewar
 	}
 	for j, here := range v.Before.Env(i).Kinds[0].Active {
 		if !here || !after.Active[j] {
-			return fmt.Errorf("environment %d: %s %d is absent, want absent: true in the agent's configuration",
-				i, m.p.kind.Name, j)
+			return bounds.Errorf("absent", "is false, and %s %d of environment %d is absent: want true", m.p.kind.Name, j, i)
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func TestAbsentAgentsLearnNothing(t *testing.T) {
 	r = newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{NumEnvs: 1})
 	must.Do(t, r.l.Act(r.v))
 	must.Do(t, r.v.Step())
-	if err := r.l.Observe(r.v); err == nil || !strings.Contains(err.Error(), "toy 1 is absent") {
+	if err := r.l.Observe(r.v); err == nil || !strings.Contains(err.Error(), "absent is false, and toy 1") {
 		t.Errorf("an unexpected absence gave %v", err)
 	}
 }

@@ -110,6 +110,9 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	}
 	l.logp = make([]float32, ctx.NumEnvs*l.m.kind().Agents)
 	l.store = newStore(&l.c, l.m, ctx.NumEnvs)
+	if err := l.store.recurs(&l.ctx); err != nil {
+		return nil, err
+	}
 	if c.Imitate.Policy != "" {
 		if l.imitation, err = newImitation(c.Imitate, &l.ctx); err != nil {
 			return nil, fmt.Errorf("imitate.policy: %w", err)

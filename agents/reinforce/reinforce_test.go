@@ -248,10 +248,15 @@ func TestSequencesMustRecur(t *testing.T) {
 	env := choicetest.NewToy(choicetest.Toy{Length: 5})
 	v := must.Get(envs.NewVector(func() (envs.Env, error) { return env, nil }, envs.VectorOptions{NumEnvs: 1}))(t)
 	e := native.New(native.Options{})
-	l := must.Get(New(c, agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: e, Act: e}))(t)
+	ctx := agents.Context{Spec: env.Spec(), NumEnvs: 1, Train: e, Act: e}
+	l := must.Get(New(c, ctx))(t)
 	must.Do(t, v.Reset())
 	if err := l.Act(v); err == nil || !strings.Contains(err.Error(), "want sequences that recur") {
 		t.Errorf("error %v", err)
+	}
+	ctx.NewEnv = func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil }
+	if _, err := New(c, ctx); err == nil || !strings.Contains(err.Error(), "baseline is sequence") {
+		t.Errorf("error %v before training", err)
 	}
 }
 

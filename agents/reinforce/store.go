@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/internal/learning"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -172,10 +174,25 @@ func (s *store) sequence(env envs.Env) (int, error) {
 	}
 	n := r.Set()
 	if n < 0 {
-		return 0, fmt.Errorf("every episode of %s has a sequence of its own, want sequences that recur for baseline: %s",
-			env.Spec().ID, Sequence)
+		return 0, bounds.Errorf("baseline", "is %s, and every episode of %s has a sequence of its own: want sequences that recur "+
+			"(env.sets of stoker/DeepRM-v1), or another baseline", Sequence, env.Spec().ID)
 	}
 	return n, nil
+}
+
+// recurs is the error of [store.sequence], before anything is trained.
+func (s *store) recurs(ctx *agents.Context) error {
+	if s.baseline != Sequence || ctx.NewEnv == nil {
+		return nil
+	}
+	env, err := ctx.NewEnv()
+	if err == nil {
+		err = env.Reset(ctx.Seed, nil, envs.NewObservation(env.Spec()))
+	}
+	if err == nil {
+		_, err = s.sequence(env)
+	}
+	return err
 }
 
 // take returns an empty trajectory.
