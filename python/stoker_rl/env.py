@@ -81,6 +81,20 @@ class Kind:
         return {name: a[at].copy() if copy else a[at] for name, a in self.seen.items()}
 
 
+def put(to: Array, at: Any, action: Any, whose: str) -> None:
+    """Write an action where it has its place. A single choice needs no dimension of its own."""
+    given, want = np.asarray(action, np.float32), to[at].shape
+    if given.shape != want and (*given.shape, 1) != want:
+        raise ValueError(f"the action of {whose} has the shape {given.shape}, want {want}")
+    to[at] = given.reshape(want)
+
+
+def no_options(options: dict[str, Any] | None) -> None:
+    """Refuse what reset would have to leave out."""
+    if options:
+        raise ValueError(f"reset has no options {sorted(options)}: set keys of the configuration with overrides")
+
+
 class Opened:
     """A process and what its answers mean."""
 
@@ -127,11 +141,7 @@ class Opened:
         self.process.ready()
         for k in self.kinds:
             to = self.process.actions[k.number]
-            given = np.asarray(action if len(self.kinds) == 1 else action[k.name], np.float32)
-            try:
-                to[copies] = given.reshape(to[copies].shape)
-            except ValueError:
-                raise ValueError(f"the action of {k.name} has the shape {given.shape}, want {to[copies].shape}") from None
+            put(to, copies, action if len(self.kinds) == 1 else action[k.name], k.name)
 
     def substituted(self) -> None:
         """Say once that forbidden choices were replaced."""
@@ -163,6 +173,7 @@ class StokerEnv(gym.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the episode of a seed, which draws its whole workload; without one, of one drawn."""
         super().reset(seed=seed)
+        no_options(options)
         o = self._o
         o.again()
         o.process.ready()

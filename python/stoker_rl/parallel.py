@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ._process import ADVANCE
-from .env import Array, Config, Kind, StokerEnv
+from .env import Array, Config, Kind, StokerEnv, put
 from .vector import StokerVectorEnv
 
 try:
@@ -48,8 +49,10 @@ class StokerParallelEnv(_ParallelEnv):  # type: ignore[misc,unused-ignore]
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin the episode of a seed."""
-        _, info = self.env.reset(seed=seed, options=options)
+        """Begin the episode of a seed. There are no options: PettingZoo's own tests have one."""
+        if options:
+            warnings.warn(f"reset has no options {sorted(options)}: set keys of the configuration with overrides", stacklevel=2)
+        _, info = self.env.reset(seed=seed)
         self._kinds()
         self.agents = self._present()
         return self._seen(self.agents), self._infos(self.agents, info)
@@ -60,9 +63,12 @@ class StokerParallelEnv(_ParallelEnv):  # type: ignore[misc,unused-ignore]
             return {}, {}, {}, {}, {}
         p = self.env._o.process
         p.ready()
+        lacking, unknown = set(self.agents) - set(actions), set(actions) - set(self._of)
+        if lacking or unknown:
+            raise ValueError(f"actions of {sorted(lacking)} are missing" if lacking else f"there are no agents {sorted(unknown)}")
         for name in self.agents:
             k, i = self._of[name]
-            p.actions[k.number][0, i] = np.asarray(actions[name], np.float32)
+            put(p.actions[k.number], (0, i), actions[name], name)
         p.commands[0] = ADVANCE
         p.step()
         self.env._o.substituted()
@@ -90,7 +96,9 @@ class StokerParallelEnv(_ParallelEnv):  # type: ignore[misc,unused-ignore]
         out: dict[str, Any] = {}
         for a in agents:
             k, i = self._of[a]
-            out[a] = {**shared, "action_mask": k.mask[0, i].copy()} if k.discrete else dict(shared)
+            out[a] = dict(shared)
+            if k.discrete:
+                out[a] |= {"action_mask": k.mask[0, i].copy(), "substituted": info["substituted"]}
         return out
 
     def state(self) -> Array:
@@ -137,7 +145,8 @@ def SharedVecEnv(id: str, num_envs: int = 1, **more: Any) -> Any:
 
         def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
             n, m = num_envs, self.kind.agents
-            seen, _, ended, cut, told = self.vector.step(np.asarray(self._acts).reshape(n, m, -1))
+            shape = (n, -1) if self.vector._single else (n, m, -1)
+            seen, _, ended, cut, told = self.vector.step(np.asarray(self._acts).reshape(shape))
             rewards = self.vector.last_rewards.reshape(-1)
             infos: list[dict[str, Any]] = [{} for _ in range(n * m)]
             for i in np.flatnonzero(ended | cut):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ._process import ADVANCE, BEGIN, ENDED, LEAVE, REPLACED
-from .env import Array, Config, Opened
+from .env import Array, Config, Opened, no_options
 
 
 class StokerVectorEnv(VectorEnv[Any, Any, Any]):
@@ -54,17 +55,22 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
               options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes: of seed, seed + 1 and so on, of a list of seeds, or of drawn ones. options["reset_mask"] says
         which copies."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
-        if not self._o.process.alive:
-            self._o.again()
-            self._views()
-        mask = np.ones(self.num_envs, bool) if not options else np.asarray(options.get("reset_mask", True))
-        mask = np.broadcast_to(mask, self.num_envs)
+        options = dict(options or {})
+        mask = np.asarray(options.pop("reset_mask", np.ones(self.num_envs, bool)))
+        no_options(options)
+        if mask.dtype != bool or mask.shape != (self.num_envs,):
+            raise ValueError(f'options["reset_mask"] has the shape {mask.shape} of {mask.dtype}, want {(self.num_envs,)} of bool')
         seeds: list[int | None] = [None] * self.num_envs
         if isinstance(seed, int):
             seeds = [seed + i for i in range(self.num_envs)]
         elif seed is not None:
-            seeds = list(seed)
+            seeds = [None if s is None else operator.index(s) for s in seed]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds, want one of each of the {self.num_envs} copies, or a single number")
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        if not self._o.process.alive:
+            self._o.again()
+            self._views()
         self._begin(mask, seeds)
         self._ended = self._ended & ~mask
         self._any = bool(self._ended.any())

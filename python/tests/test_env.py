@@ -112,6 +112,42 @@ class TestEnvironments(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "no stoker|cannot be started"):
             self.make("stoker/CartPole-v1", stoker="/nosuch/stoker")
 
+    def test_shapes_seeds_and_options(self):
+        e = self.make("stoker/Sizing-v3").unwrapped
+        e.reset(seed=1)
+        with self.assertRaisesRegex(ValueError, r"shape \(4, 6\), want \(6, 4\)"):
+            e.step(np.zeros((4, 6), np.float32))
+        with self.assertRaisesRegex(ValueError, "overrides"):
+            e.reset(options={"low": 0})
+        v = gym.make_vec("stoker/CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point")
+        self.addCleanup(v.close)
+        v.reset(seed=[1, None, np.int64(3)])
+        for mask in (np.array([1, 0, 0]), np.array([True]), [0, 1, 2]):
+            with self.assertRaisesRegex(ValueError, "reset_mask"):
+                v.reset(options={"reset_mask": mask})
+        for seeds in ([1], [1, 2, 3, 4], [1.5, 2, 3]):
+            with self.assertRaisesRegex((ValueError, TypeError), "seeds|integer"):
+                v.reset(seed=seeds)
+        with self.assertRaisesRegex(ValueError, "overrides"):
+            v.reset(options={"low": 0})
+
+    def test_actions_of_agents(self):
+        import stoker_rl
+
+        try:
+            p = stoker_rl.parallel_env("stoker/Sizing-v3")
+        except ImportError as e:
+            self.skipTest(str(e))
+        self.addCleanup(p.close)
+        p.reset(seed=3)
+        actions = {a: np.zeros(4, np.float32) for a in p.agents}
+        first = p.agents[0]
+        for wrong, want in (({**actions, first: [1]}, first), ({**actions, first: 0.5}, first), ({**actions, "nobody": 0}, "nobody"),
+                            ({a: x for a, x in actions.items() if a != first}, first)):
+            with self.assertRaisesRegex(ValueError, want):
+                p.step(wrong)
+        p.step(actions)
+
     def test_a_configuration_and_overrides(self):
         e = self.make("stoker/Pricing-v1", config={"env": {"windows": 3}})
         e.reset(seed=1)
