@@ -46,13 +46,17 @@ func TestParseMeasured(t *testing.T) {
 		Running   []run    `json:"running,omitempty"`
 	}
 	for text, want := range map[string]string{
-		`{"functions": []}`:                                        "began is missing",
-		`{"began": 1, "functions": [{"p95": 1}, {}]}`:              "functions[1].p95 is missing",
-		`{"began": 1, "functions": [{"p95": 1}], "x":1}`:           "unknown field",
-		`{"began": null, "functions": []}`:                         "began is missing",
-		`{"began": 1, "functions": [null]}`:                        "functions[0] is missing",
-		`{"began": 1, "functions": [{"p95": null}]}`:               "functions[0].p95 is missing",
-		`{"began": 1, "functions": [], "running": [{"since": 1}]}`: "running[0].node is missing",
+		`{"functions": []}`:                                           "began is missing",
+		`{"began": 1, "functions": [{"p95": 1}, {}]}`:                 "functions[1].p95 is missing",
+		`{"began": 1, "functions": [{"p95": 1}], "x":1}`:              "unknown field",
+		`{"began": null, "functions": []}`:                            "began is missing",
+		`{"began": 1, "functions": [null]}`:                           "functions[0] is missing",
+		`{"began": 1, "functions": [{"p95": null}]}`:                  "functions[0].p95 is missing",
+		`{"began": 1, "functions": [], "running": [{"since": 1}]}`:    "running[0].node is missing",
+		`{"began": 1, "functions": [], "began": 2}`:                   `key "began" comes twice`,
+		`{"began": 1, "functions": [{"p95": 1, "P95": 2}]}`:           `key "P95" comes twice`,
+		`{"began": 1, "functions": [{"p95": 1, "\u0050\u00395": 2}]}`: `key "P95" comes twice`,
+		`{"BEGAN": 1, "functions": []}`:                               "began is missing",
 	} {
 		if err := envs.ParseMeasured([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
