@@ -130,7 +130,7 @@ func agentName(k *envs.Kind, i int) string {
 // look says why the policy must not decide on what is seen.
 func (p *Policy) look(r *Request) Decision {
 	if p.opts.MaxAge > 0 && !r.At.IsZero() {
-		if age := time.Since(r.At); age > p.opts.MaxAge {
+		if age := time.Since(r.At); age.Abs() > p.opts.MaxAge { // where a clock is ahead, nobody knows how old it is
 			return Decision{Reason: Stale, Where: Where{Name: "age in seconds", Value: age.Seconds(),
 				High: p.opts.MaxAge.Seconds()}}
 		}

@@ -93,9 +93,9 @@ type Sized struct {
 	sizing.Settings
 }
 
-// unmeasured is a number that is of no measurement.
+// unmeasured is a number of the configuration, or one that several measurements make.
 func unmeasured(w Where) Where {
-	w.Name += ", which is of the configuration,"
+	w.Name += ", which no single key gives,"
 	return w
 }
 
@@ -177,7 +177,15 @@ func (p priced) Done(act *envs.Action) (any, error) {
 	return out, p.o.Prices(act, out)
 }
 
-func (p priced) Place(w Where) Where { return named(w, p.o.Key(w.Feature), p.o.Spec()) }
+func (p priced) Place(w Where) Where {
+	of, scale := p.o.Shares(p.m, w.Feature)
+	if scale == 0 {
+		return unmeasured(w)
+	}
+	r := w
+	r.Feature, r.Value, r.Low, r.High = of, w.Value*scale, w.Low*scale, w.High*scale
+	return named(r, p.o.Key(of), p.o.Spec())
+}
 
 // named is a number that is seen as it was measured, under a key.
 func named(w Where, key string, s *envs.Spec) Where {

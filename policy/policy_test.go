@@ -104,7 +104,8 @@ func TestStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // no time passes
 		p := served(t, f, policy.Options{MaxAge: time.Minute})
 		r := policy.Request{Seen: shown(t, p, 0), Out: p.NewAction()}
-		for age, reason := range map[time.Duration]policy.Reason{0: "", time.Minute: "", time.Minute + 1: policy.Stale} {
+		for age, reason := range map[time.Duration]policy.Reason{0: "", time.Minute: "", time.Minute + 1: policy.Stale,
+			-time.Minute: "", -time.Hour: policy.Stale} {
 			r.At = time.Now().Add(-age)
 			if d, err := p.DecideFor(t.Context(), r); err != nil || d.Reason != reason {
 				t.Errorf("after %v: %v, %v", age, d, err)

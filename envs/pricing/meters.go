@@ -270,14 +270,11 @@ func ratio(x, y, none float64) float64 {
 	return x / y
 }
 
-// marketKeys are the keys of the readings that these columns show.
+// marketKeys are the keys of the readings that these columns show; "" where a column is a ratio of readings.
 func (c *Config) marketKeys() (keys []string) {
 	m := &c.Market
 	if m.demands() {
-		for i := range c.Tiers {
-			keys = append(keys, fmt.Sprintf("tiers[%d].arrived", i))
-		}
-		keys = append(keys, "tiers[0].arrived")
+		keys = make([]string, len(c.Tiers)+1)
 	}
 	if m.fails() {
 		keys = append(keys, "capacity")

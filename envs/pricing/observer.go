@@ -3,6 +3,7 @@ package pricing
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -304,13 +305,14 @@ func (o *SlotObserver) moves(moves []float32, m *SlotMeters, to []Switches) {
 	}
 }
 
-// tierKeys are the keys of what is seen of each tier, and meterKeys those of the rest, in the order of the observation.
+// tierKeys are the keys of what is seen of each tier, and meterKeys those of the rest, in the order of the observation. The
+// time of day is next's sine and cosine, neither of which is a reading.
 var (
 	tierKeys  = []string{"price", "keep_alive", "rate", "arrived", "violated", "begun", "waiting"}
-	meterKeys = []string{"potential", "next", "next", "revenue", "base", "gpu", "switch", "sla", "utilisation"}
+	meterKeys = []string{"potential", "", "", "revenue", "base", "gpu", "switch", "sla", "utilisation"}
 )
 
-// Key is the key of the reading that a feature shows, as in tiers[0].rate. The time of day is next's.
+// Key is the key of the reading that a feature shows, as in tiers[0].rate; "" where it is made of others.
 func (o *Observer) Key(feature int) string {
 	if n := len(tierKeys); feature < n*len(o.cfg.Tiers) {
 		return fmt.Sprintf("tiers[%d].%s", feature/n, tierKeys[feature%n])
@@ -320,6 +322,16 @@ func (o *Observer) Key(feature int) string {
 		return meterKeys[feature]
 	}
 	return o.cfg.marketKeys()[feature-len(meterKeys)]
+}
+
+// Shares says of which feature's reading a feature shows a share of so much: a tier's realised share is of what arrived.
+// Others show their own, or none, as it is.
+func (o *Observer) Shares(m *Meters, feature int) (of int, scale float64) {
+	tier := feature - len(tierKeys)*len(o.cfg.Tiers) - len(meterKeys)
+	if tier < 0 || tier >= len(o.cfg.Tiers) || !o.cfg.Market.demands() {
+		return feature, 1
+	}
+	return tier*len(tierKeys) + slices.Index(tierKeys, "arrived"), float64(m.Potential * float64(o.cfg.Slots))
 }
 
 // Example returns meters that are observed as seen is, but for rounding.
@@ -349,13 +361,13 @@ func (o *Observer) Example(seen *envs.Observation) *Meters {
 }
 
 // slotKeys are the keys of what a scheduler sees, by its place: those of functions end in [], those of tiers begin with
-// tiers. What has none is of the configuration.
+// tiers. What has none is of the configuration, or made of others.
 var slotKeys = [Sees]string{
 	SeesQueue: "queue[]", SeesLate: "late[]", SeesArrived: "arrived[]", SeesEstimate: "estimate[]",
 	SeesViolated: "violated[]", SeesBegun: "begun[]", SeesWait: "wait[]", SeesKeep: "keep[]",
 	SeesTransient: "transient[]", SeesIdleKeep: "idle_keep[]", SeesIdle: "idle[]", SeesPatient: "patient[]",
 	SeesIdleSince: "idle_since[]", SeesLoading: "loading[]", SeesWarm: "warm[]", SeesOff: "off",
-	SeesPrice: "tiers[].price", SeesBaseline: "tiers[].keep_alive", SeesLeft: "slot",
+	SeesPrice: "tiers[].price", SeesBaseline: "tiers[].keep_alive",
 }
 
 // Key is the key of the reading that a feature of a function shows, as in queue[3]; "" where it is configured.
