@@ -87,13 +87,24 @@ func CheckFS(fsys durable.FS, path string) (*Report, error) {
 		r.Kind = "run"
 		r.run(fsys, path)
 	default:
-		return nil, fmt.Errorf("%s: cannot be checked: want a checkpoint (with %s), a run folder (with %s) "+
-			"or a .safetensors file", path, SumsFile, RunFile)
+		return nil, fmt.Errorf("%s: cannot be checked: want a checkpoint (with %s), a run folder (with %s), "+
+			"a bundle (.stoker) or a .safetensors file", path, SumsFile, RunFile)
 	}
+	return r, r.err()
+}
+
+// err gives the number of problems, nil where there are none.
+func (r *Report) err() error {
 	if n := r.problems(); n > 0 {
-		return r, fmt.Errorf("%s (%s): %d problem(s)", r.Path, r.Kind, n)
+		return fmt.Errorf("%s (%s): %d problem(s)", r.Path, r.Kind, n)
 	}
-	return r, nil
+	return nil
+}
+
+// Refuse adds a problem, and returns the error of the report.
+func (r *Report) Refuse(what string, why error) error {
+	r.add(Problem, what, "%v", why)
+	return r.err()
 }
 
 func (r *Report) checkpoint(fsys durable.FS, dir string) {

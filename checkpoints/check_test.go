@@ -67,6 +67,8 @@ func TestCheckARun(t *testing.T) {
 			"problem  step-000000000001: names offset 28 of metrics.jsonl, which is inside a line"},
 		{"no log", func(d *durabletest.Disk) error { return d.Remove("/r/metrics.jsonl") }, false,
 			"problem  step-000000000001: was taken with 28 bytes of metrics.jsonl, which is not there"},
+		{"no checkpoints", func(d *durabletest.Disk) error { return durable.RemoveTree(d, "/r/checkpoints") }, false,
+			"problem  checkpoints: there are none, although metrics.jsonl has steps"},
 		{"damaged file", write(step1+"/envs.bin", "environment after 7 steps"), false,
 			"problem  step-000000000001/envs.bin: its hash is not the recorded one: damaged"},
 		{"damaged pointer", write("/r/checkpoints/best", "x"), false, "problem  best: pointer /r/checkpoints/best: damaged"},

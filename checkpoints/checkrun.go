@@ -36,7 +36,11 @@ func (r *Report) run(fsys durable.FS, dir string) {
 	store := filepath.Join(dir, CheckpointsDir)
 	entries, err := fsys.ReadDir(store)
 	if missing(err) {
-		r.add(Notice, CheckpointsDir, "there are none yet")
+		if metrics != nil && metrics.size > 0 {
+			r.add(Problem, CheckpointsDir, "there are none, although %s has steps", MetricsFile)
+		} else {
+			r.add(Notice, CheckpointsDir, "there are none yet")
+		}
 		return
 	}
 	if err != nil {

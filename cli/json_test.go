@@ -95,6 +95,11 @@ func TestJSON(t *testing.T) {
 	if report := decode[checkpoints.Report](t, out); code != exitFailed || report.OK {
 		t.Errorf("a damaged run: exit %d, %+v", code, report)
 	}
+	must.Do(t, os.Remove(filepath.Join(run, "config.yaml")))
+	code, out, _ = stoker("check", run, "--json")
+	if report := decode[checkpoints.Report](t, out); code != exitFailed || report.OK || !strings.Contains(out, "config.yaml") {
+		t.Errorf("a run without config.yaml: exit %d, %+v", code, report)
+	}
 }
 
 // Without --json the same is said in words.

@@ -54,6 +54,7 @@ func frontierCommand() *command {
 			q.Progress = c.episodes()
 			r, err := eval.RunFrontier(c.ctx, q)
 			if err != nil {
+				os.Remove(c.folder) //nolint:errcheck // only where it is empty: nothing was written
 				return nil, err
 			}
 			r.Command, r.Version, r.Revision = os.Args, Version(), revision()
@@ -308,6 +309,7 @@ func (f *explainFlags) run(c *call) (any, error) {
 	}
 	e, err := explain.Explain(c.ctx, *r)
 	if err != nil {
+		os.Remove(out) //nolint:errcheck // only where it is empty: nothing was written
 		return nil, err
 	}
 	e.Source = path

@@ -33,7 +33,7 @@ var beside = map[string]string{"steps": ".steps.yaml", "variants": ".app.yaml"}
 func newCommand() *command {
 	own := &measured{}
 	return &command{
-		name: "new", takes: strings.Join(problems, "|") + " NAME", args: arguments{2, 2, "PROBLEM and NAME"},
+		name: "new", takes: strings.Join(problems, "|") + " NAME", args: arguments{2, 2, "PROBLEM, or NAME after it,"},
 		flags: []flag{
 			option(&own.laws, "laws", "of sizing: laws.yaml of stoker profile fit --out, or any file with env.laws"),
 			option(&own.trace, "trace", "of sizing: a trace (docs/traces.md)"),
@@ -157,6 +157,12 @@ func readLaws(path string) ([]sizing.FunctionLaw, error) {
 		Env struct {
 			Laws []sizing.FunctionLaw `yaml:"laws"`
 		} `yaml:"env"`
+	}
+	var plain struct {
+		Env map[string]any `yaml:"env"`
+	}
+	if yaml.Unmarshal(b, &plain) != nil { // a table, say: the next error would name a type of Go
+		return nil, fmt.Errorf("%s is no YAML with env.laws, want the laws.yaml that stoker profile fit --out writes", path)
 	}
 	if err := yaml.Unmarshal(b, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -354,6 +354,10 @@ func printResult(c *call, r *train.Result) {
 			r.Dir, shell.Quote(r.Dir))
 		return
 	}
+	if r.From == r.Steps && r.Aside != "" {
+		fmt.Fprintf(c, "%s is at step %d of %d again; compare it: stoker eval %s\n", r.Dir, r.Steps, r.Planned, shell.Quote(r.Dir))
+		return
+	}
 	if r.From == r.Steps {
 		fmt.Fprintf(c, "%s is finished: %d of %d steps, nothing was written; go on with a larger total: "+
 			"stoker resume %s --steps %d\n", r.Dir, r.Steps, r.Planned, shell.Quote(r.Dir), 2*r.Steps)

@@ -86,6 +86,11 @@ func checkCommand() *command {
 			if rep == nil {
 				return nil, err
 			}
+			if rep.Kind == "run" {
+				if _, wrong := train.ReadConfig(c.args[0], c.Catalog); wrong != nil {
+					err = rep.Refuse("config.yaml", wrong)
+				}
+			}
 			fmt.Fprintln(c, rep)
 			return rep, err
 		},

@@ -153,6 +153,9 @@ func suggest(key string, fields map[string]reflect.Type) string {
 	if near := Nearest(key, names); near != "" {
 		return fmt.Sprintf("did you mean %s? Allowed here: %s", near, strings.Join(names, ", "))
 	}
+	if len(names) == 0 {
+		return "it has no keys"
+	}
 	return "allowed here: " + strings.Join(names, ", ")
 }
 

@@ -171,6 +171,15 @@ func fileName(s string) string {
 	}, s)
 }
 
+// free returns a file's name that is not taken, and takes it: names may differ by what a file's name can't have, or by capitals.
+func free(taken map[string]bool, name string) string {
+	for taken[strings.ToLower(name)] {
+		name += "_"
+	}
+	taken[strings.ToLower(name)] = true
+	return name
+}
+
 // seedMark is the mark of one training seed beside the mean of all: smaller, and hollow.
 type seedMark struct{}
 
@@ -298,6 +307,7 @@ func (p *painter) improvement() {
 	if len(metrics) == 0 || len(p.s.compared()) == 0 {
 		return
 	}
+	taken := map[string]bool{}
 	for _, a := range p.s.compared() {
 		var baselines []string
 		for _, c := range p.s.against(a, metrics[0].Name) {
@@ -321,7 +331,7 @@ func (p *painter) improvement() {
 			})
 		name := "improvement"
 		if a != p.s.compared()[0] {
-			name += "_" + fileName(a)
+			name = free(taken, name+"_"+fileName(a))
 		}
 		p.finish(f, name)
 	}

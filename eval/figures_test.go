@@ -83,6 +83,16 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// Policies whose names make one file name have figures of their own.
+func TestFreeNames(t *testing.T) {
+	taken := map[string]bool{}
+	for i, want := range []string{"a_b", "A_b_", "a_b__"} {
+		if got := free(taken, fileName([]string{"a<b", "A>b", "a b"}[i])); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 // small is one run against one heuristic by two metrics with long names, under three workloads, in steps that take no
 // time, with two samples each.
 func small(t *testing.T) (*Played, *Summary, []Curve) {

@@ -112,12 +112,20 @@ func (q *FrontierRequest) members() (all []setting, x *configs.Experiment, err e
 		dials = []string{""}
 	}
 	key := dialKey
+	if len(q.Dial) > 0 && len(q.Paths) == 0 {
+		return nil, nil, train.Usage("--dial is of learned policies: name a run, or give baselines values, as in --baseline fixed.cpu=1,2")
+	}
 	if dials[0] != "" {
 		c, err := Choose(q.Names, q.Paths, q.Config, append(slices.Clone(q.Sets), "eval.baselines=[]"))
 		if err != nil {
 			return nil, nil, err
 		}
 		key = cmp.Or(c.dialKey, key)
+		for i := range c.Contestants {
+			if c.dials[i] == nil {
+				return nil, nil, train.Usage("%s was trained without a dial: leave --dial out", c.Contestants[i].Name)
+			}
+		}
 	}
 	if len(q.Paths) > 0 {
 		for _, d := range dials {

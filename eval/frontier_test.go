@@ -43,6 +43,16 @@ func TestRunFrontier(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+	q.Dial = []string{"1"}
+	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "name a run") {
+		t.Errorf("a dial of nobody: %v", err)
+	}
+	sets := q.Sets
+	q.Paths, q.Config, q.Sets = of(t, "s1"), "", nil
+	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "without a dial") {
+		t.Errorf("a dial of a run that has none: %v", err)
+	}
+	q.Dial, q.Paths, q.Config, q.Sets = nil, nil, "sizing/attmf", sets
 	q.Baselines = nil
 	if _, err := RunFrontier(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "nothing to compare") {
 		t.Errorf("nobody: %v", err)

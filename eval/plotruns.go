@@ -76,7 +76,7 @@ func (p RunPlot) filled() (RunPlot, error) {
 	case !slices.Contains([]string{BandInterval, BandRange, BandNone}, p.Band):
 		return p, train.Usage("band is %q, want %s, %s or %s", p.Band, BandInterval, BandRange, BandNone)
 	case p.Name != fileName(p.Name):
-		return p, train.Usage("name is %q, want a file's name without a folder", p.Name)
+		return p, train.Usage("name is %q, want a file's name without a folder, spaces and any of \\ : * ? \" < > |", p.Name)
 	}
 	return p, nil
 }
