@@ -300,13 +300,13 @@ func wilson(p float64, n int) (low, high float64) {
 	return max(0, mid-half), min(1, mid+half)
 }
 
-// above is 1 where x exceeds y, ½ where they are equal.
+// above is 1 where x exceeds y, ½ where they are equal or tied.
 func above(x, y float64) float64 {
 	switch {
+	case x == y || tied(x, y):
+		return 0.5
 	case x > y:
 		return 1
-	case x == y:
-		return 0.5
 	}
 	return 0
 }

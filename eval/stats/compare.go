@@ -93,13 +93,22 @@ func compare(a, b Scores, in envs.Bounds, family, resamples int, key rng.Key) Co
 	return c
 }
 
-// differences are a − b, one per workload, of means over training seeds.
+// differences are a − b, one per workload, of means over training seeds; 0 where these are tied.
 func differences(a, b Scores) []float64 {
 	diff := make([]float64, len(a[0]))
 	for j := range diff {
-		diff[j] = a.column(j) - b.column(j)
+		if x, y := a.column(j), b.column(j); !tied(x, y) {
+			diff[j] = x - y
+		}
 	}
 	return diff
+}
+
+// tied reports whether scores differ by no more than rounding: a policy's copy in another form, such as ONNX, acts alike but for
+// the last bits of float32, and is neither better nor worse.
+func tied(x, y float64) bool {
+	d := math.Abs(x - y)
+	return d <= 1e-6*max(math.Abs(x), math.Abs(y)) && !math.IsInf(d, 0)
 }
 
 func pValue(a, b Scores, diff []float64, resamples int, key rng.Key) float64 {

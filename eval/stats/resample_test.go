@@ -217,3 +217,26 @@ func BenchmarkCompare(b *testing.B) {
 		Compare(s, []Scores{r, r, r, r}, envs.Bounds{}, 1000, rng.New(2, "bench"))
 	}
 }
+
+// A copy of a policy that differs by rounding is neither better nor worse, however often it is so.
+func TestTied(t *testing.T) {
+	a, b := Scores{make([]float64, 20)}, Scores{make([]float64, 20)}
+	for j := range a[0] {
+		a[0][j] = 3 + float64(j)
+		b[0][j] = a[0][j] * (1 + 1e-7)
+	}
+	c := Compare(a, []Scores{b}, envs.Bounds{}, 1000, rng.New(1, "tied"))[0]
+	if c.Decided() || c.P != 1 || c.Improvement.Point != 0.5 {
+		t.Errorf("%+v", c)
+	}
+	for j := range b[0] {
+		b[0][j] = a[0][j] * (1 + 1e-5)
+	}
+	if c := Compare(a, []Scores{b}, envs.Bounds{}, 1000, rng.New(1, "tied"))[0]; !c.Decided() || c.Improvement.Point != 0 {
+		t.Errorf("a small difference: %+v", c)
+	}
+	inf := math.Inf(1)
+	if tied(inf, 1) || tied(inf, inf) || tied(math.NaN(), 1) || !tied(0, 0) {
+		t.Error("what is not finite is tied")
+	}
+}
