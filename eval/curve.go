@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
@@ -42,7 +43,7 @@ type Curve struct {
 func ReadCurve(run, group, metric string) (Curve, error) {
 	c := Curve{Group: group, Run: run, Metric: metric}
 	known := map[string]bool{}
-	take := func(step int64, line map[string]float64) {
+	take := func(step int64, _ float64, line map[string]float64) {
 		for k := range line {
 			known[k] = true
 		}
@@ -76,9 +77,9 @@ func ReadCurve(run, group, metric string) (Curve, error) {
 // timingFile is the log of times, beside that of metrics.
 const timingFile = "timing.jsonl"
 
-// readLog calls take with every line of a log: the step and every other number. What is null was not known, a word
-// (such as a time of day) is passed over in a log of times only.
-func readLog(path string, take func(step int64, line map[string]float64)) error {
+// readLog calls take with every line of a log: the step, the time at which it was written, in seconds since 1970 (0 where a line has
+// none), and every other number. What is null was not known.
+func readLog(path string, take func(step int64, at float64, line map[string]float64)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -97,9 +98,16 @@ func readLog(path string, take func(step int64, line map[string]float64)) error 
 		if err := json.Unmarshal(bytes.TrimSpace(text), &raw); err != nil {
 			return fmt.Errorf("%s:%d: want an object of numbers: %w", path, n, err)
 		}
-		line := make(map[string]float64, len(raw))
+		line, at := make(map[string]float64, len(raw)), 0.0
 		for k, v := range raw {
-			if k == "at" || string(v) == "null" {
+			if string(v) == "null" {
+				continue
+			}
+			if k == "at" {
+				var t time.Time
+				if err := json.Unmarshal(v, &t); err == nil {
+					at = float64(t.UnixNano()) / 1e9
+				}
 				continue
 			}
 			var x float64
@@ -113,26 +121,27 @@ func readLog(path string, take func(step int64, line map[string]float64)) error 
 			return fmt.Errorf("%s:%d: no step", path, n)
 		}
 		delete(line, "step")
-		take(int64(step), line)
+		take(int64(step), at, line)
 	}
 }
 
 // clocked adds to a curve the seconds of training at its steps, from the run's log of times. A session's clock starts
-// at 0: what earlier sessions took is added, work that was lost with a crash included.
+// at 0: what earlier sessions took is added, work that was lost with a crash included. A session is another where it began after
+// the line before, or, in logs without times of day, where its clock is behind.
 func (c Curve) clocked() (Curve, error) {
 	path := filepath.Join(c.Run, timingFile)
 	var steps []int64
 	var seconds []float64
-	before, last := 0.0, 0.0
-	err := readLog(path, func(step int64, line map[string]float64) {
+	before, last, wrote := 0.0, 0.0, 0.0
+	err := readLog(path, func(step int64, at float64, line map[string]float64) {
 		now, ok := line["time/elapsed_s"]
 		if !ok {
 			return
 		}
-		if now < last {
+		if at > 0 && at-now >= wrote || at == 0 && now < last {
 			before += last
 		}
-		last = now
+		last, wrote = now, at
 		for len(steps) > 0 && steps[len(steps)-1] >= step { // redone after a crash
 			steps, seconds = steps[:len(steps)-1], seconds[:len(seconds)-1]
 		}

@@ -62,7 +62,11 @@ func (s *Summary) firstOfFrontier(equal []pareto.Equal) string {
 		if len(reach) > 1 {
 			which = b.B + " is the cheapest baseline that keeps as many"
 		}
-		return out + which + ", " + s.objectiveAt(float64(b.PriceB.Mean)) + ", " + ratioText(b.Ratio)
+		out += which + ", " + s.objectiveAt(float64(b.PriceB.Mean))
+		if b.Below {
+			return out + "; it keeps more, and no setting that violates about as much was played"
+		}
+		return out + ", " + ratioText(b.Ratio)
 	case len(near) > 0:
 		b := slices.MinFunc(near, func(x, y pareto.Equal) int { return cmpNumbers(x.Least.Price.Mean, y.Least.Price.Mean) })
 		return fmt.Sprintf("%s%s keeps about as many (%s), %s, %s", out, settingOf(b), s.violates(float64(b.Least.Violated.Mean)),

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
@@ -262,9 +263,10 @@ func (c *Choice) furtherLearned() (out []setting, err error) {
 	for _, dial := range slices.SortedFunc(maps.Values(c.dials), slices.Compare) {
 		for k := range learnedSettings {
 			d := dial[0] * math.Pow(dial[1]/dial[0], float64(k)/(learnedSettings-1))
-			if d, err = strconv.ParseFloat(report.Plain(d), 64); err != nil {
+			if d, err = strconv.ParseFloat(strings.ReplaceAll(report.Plain(d), ",", ""), 64); err != nil {
 				return nil, err
 			}
+			d = min(max(d, dial[0]), dial[1])
 			sets := append(slices.Clone(c.sets), dialAt(c.dialKey, fmt.Sprint(d)), "eval.baselines=[]")
 			at, err := Choose(c.names, c.learned, c.config, sets)
 			if err != nil {

@@ -142,12 +142,17 @@ func (p *Played) Sample(contestant int, m Metric) (stats.Scores, error) {
 	if err != nil || len(p.Traces) == 0 {
 		return all, err
 	}
-	n := p.perTrace()
+	return byTrace(all, p.TraceOf, len(p.Traces)), nil
+}
+
+// byTrace has a column for each trace that was drawn, the mean of its episodes; of is the trace of each episode.
+func byTrace(all stats.Scores, of []int, traces int) stats.Scores {
+	n := perTrace(of, traces)
 	out := make(stats.Scores, len(all))
 	for v, row := range all {
-		sums := make([]float64, len(n))
+		sums := make([]float64, traces)
 		for s, x := range row {
-			sums[p.TraceOf[s]] += x
+			sums[of[s]] += x
 		}
 		for t, sum := range sums {
 			if n[t] > 0 {
@@ -155,13 +160,13 @@ func (p *Played) Sample(contestant int, m Metric) (stats.Scores, error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // perTrace counts the episodes of every trace.
-func (p *Played) perTrace() []int {
-	out := make([]int, len(p.Traces))
-	for _, t := range p.TraceOf {
+func perTrace(of []int, traces int) []int {
+	out := make([]int, traces)
+	for _, t := range of {
 		out[t]++
 	}
 	return out
@@ -169,7 +174,7 @@ func (p *Played) perTrace() []int {
 
 // drew is the number of traces that were drawn, 0 where episodes draw none.
 func (p *Played) drew() int {
-	return len(slices.DeleteFunc(p.perTrace(), func(episodes int) bool { return episodes == 0 }))
+	return len(slices.DeleteFunc(perTrace(p.TraceOf, len(p.Traces)), func(episodes int) bool { return episodes == 0 }))
 }
 
 // Series are a contestant's values of a quantity at every step, [seed][step], of its first version under the traced

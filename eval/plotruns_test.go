@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
@@ -164,6 +165,20 @@ func TestClocked(t *testing.T) {
 	}
 	if want := []float64{5, 17.5, 28}; err != nil || !slices.Equal(c.Seconds, want) {
 		t.Errorf("seconds %v, %v, want %v", c.Seconds, err, want)
+	}
+	// With times of day: the second session's first line is later on its clock than the first session's last.
+	times = ""
+	for _, l := range []struct {
+		step, at int
+		elapsed  float64
+	}{{0, 0, 0}, {10, 10, 10}, {20, 31, 11}, {30, 42, 22}} {
+		times += fmt.Sprintf("{\"step\":%d,\"at\":%q,\"time/elapsed_s\":%g}\n", l.step,
+			time.Unix(1e9+int64(l.at), 1).UTC().Format(time.RFC3339Nano), l.elapsed)
+	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "timing.jsonl"), []byte(times), 0o666))
+	c = must.Get(must.Get(ReadCurve(dir, "a", "x"))(t).clocked())(t)
+	if want := []float64{5, 15.5, 32}; !slices.Equal(c.Seconds, want) {
+		t.Errorf("seconds %v, want %v", c.Seconds, want)
 	}
 	if _, err := (Curve{Run: t.TempDir()}).clocked(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a log of times: %v", err)

@@ -118,6 +118,10 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Traces > 0 && len(t.Rows) > 0 && t.Text(t.Rows[0], traceColumn) == "" {
+		return nil, train.Usage("%s is of an older version, which did not write which trace an episode drew: evaluate again",
+			filepath.Join(dir, ScoresFile))
+	}
 	for _, name := range p.Metrics {
 		if !slices.ContainsFunc(s.Metrics, func(m Metric) bool { return m.Name == name }) {
 			return nil, train.Usage("metric %q is not among those of %s: %s", name, dir, strings.Join(namesOf(s.Metrics), ", "))
@@ -134,7 +138,7 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 			if c.Metric != m.Name {
 				continue
 			}
-			rows, err := p.pilot(scoresOf(t, c.A, upward), scoresOf(t, c.B, upward),
+			rows, err := p.pilot(sampleOf(t, c.A, upward), sampleOf(t, c.B, upward),
 				PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Baselines: len(s.Policies) - 1})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s, %s against %s: %w", filepath.Join(dir, ScoresFile), m.Name, c.A, c.B, err)
@@ -143,6 +147,28 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 		}
 	}
 	return out, nil
+}
+
+// sampleOf is [scoresOf] with a column for each trace that was drawn, as in [Played.Sample].
+func sampleOf(t *report.File, policy string, m Metric) stats.Scores {
+	all := scoresOf(t, policy, m)
+	var names []string
+	var of []int // the trace of each episode
+	for _, r := range t.Rows {
+		if t.Text(r, "policy") != policy || t.Text(r, "metric") != m.Name || len(of) == len(all[0]) {
+			continue
+		}
+		name := t.Text(r, traceColumn)
+		if name == "" {
+			return all
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			i, names = len(names), append(names, name)
+		}
+		of = append(of, i)
+	}
+	return byTrace(all, of, len(names))
 }
 
 // pilot makes the rows of one comparison.

@@ -4,9 +4,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
@@ -33,6 +35,21 @@ func TestPowerOf(t *testing.T) {
 	rows, err = PowerOf(one, PowerPlan{Training: []int{5}, Workloads: []int{5}, Trials: 100})
 	if err != nil || len(rows) != 2 || rows[0].TrainingSeeds != 1 {
 		t.Errorf("%+v, %v", rows, err)
+	}
+	// Of episodes that drew traces, the traces are the sample.
+	p, sum, _ := small(t)
+	p.Traces, p.TraceOf = []string{"a", "b", "none"}, []int{1, 0, 1}
+	must.Do(t, Write(one, p, sum, nil))
+	f := must.Get(report.ReadFile(one, ScoresFile))(t)
+	for c, con := range p.Contestants {
+		got, want := sampleOf(f, con.Name, ReturnMetric), must.Get(p.Sample(c, ReturnMetric))(t)
+		for v := range got {
+			slices.Sort(got[v]) // in the order in which they were drawn
+			slices.Sort(want[v])
+		}
+		if len(got) == 0 || len(got[0]) != 2 || !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s: by trace %v, want %v", con.Name, got, want)
+		}
 	}
 	must.Do(t, os.Remove(filepath.Join(one, ScoresFile)))
 	if _, err := PowerOf(one, PowerPlan{Training: []int{1}, Workloads: []int{5}, Trials: 100}); err == nil ||

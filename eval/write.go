@@ -122,7 +122,7 @@ func removeOld(dir string) error {
 		old = &Summary{}
 	}
 	for _, f := range append([]string{SummaryFile, ReportFile, TableFile, ScoresFile, stepsFile, samplesFile, curveFile, frontierPointsFile,
-		frontierLevelsFile}, old.Figures...) {
+		frontierLevelsFile, "scatter.csv", "intervals.csv", "improvement.csv", "profile.csv"}, old.Figures...) {
 		if filepath.Base(f) != f {
 			continue
 		}
@@ -165,8 +165,14 @@ func ReadSummary(dir string) (*Summary, error) {
 // rewardColumn is the reward of a step.
 const rewardColumn = "reward"
 
+// traceColumn is the trace that an episode drew, where episodes draw traces.
+const traceColumn = "trace"
+
 func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 	rows := [][]string{{"policy", "training_seed", "workload_seed", "metric", "value"}}
+	if len(p.Traces) > 0 {
+		rows[0] = append(rows[0], traceColumn)
+	}
 	for c, con := range p.Contestants {
 		for _, m := range metrics {
 			scores, err := p.Scores(c, m)
@@ -175,7 +181,11 @@ func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 			}
 			for v, row := range scores {
 				for j, x := range row {
-					rows = append(rows, report.Cells(con.Name, con.Versions[v].TrainingSeed, p.Seeds[j], m.Name, x))
+					cells := report.Cells(con.Name, con.Versions[v].TrainingSeed, p.Seeds[j], m.Name, x)
+					if len(p.Traces) > 0 {
+						cells = append(cells, p.Traces[p.TraceOf[j]])
+					}
+					rows = append(rows, cells)
 				}
 			}
 		}

@@ -254,8 +254,7 @@ func TestRewrite(t *testing.T) {
 	}
 	for name := range files(t, dir) {
 		for _, gone := range []string{
-			"wait", "learning_curve", "over_time", "samples", "steps", "scatter.png", "scatter.svg",
-			"scatter.pdf",
+			"wait", "learning_curve", "over_time", "samples", "steps", "scatter",
 		} {
 			if strings.HasPrefix(name, gone) {
 				t.Errorf("%s is still there", name)

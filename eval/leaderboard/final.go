@@ -138,7 +138,7 @@ func (f *Final) evaluate(ctx context.Context, r eval.Request, resamples int) err
 	}
 	all := make([]stats.Scores, len(f.Rows))
 	for i := range f.Rows {
-		if all[i], err = p.Scores(i, f.Metric); err != nil {
+		if all[i], err = p.Sample(i, f.Metric); err != nil {
 			return err
 		}
 		f.Rows[i].Test = span(stats.MeanOf(all[i], f.Metric.Bounds, resamples, rng.NewStream(1, "final "+f.Rows[i].Name)))

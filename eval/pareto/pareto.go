@@ -97,11 +97,11 @@ func PriceAt(points []xy, level float64) float64 {
 	price, last := math.NaN(), xy{}
 	for i, q := range p {
 		switch {
-		case i == 0 && q.x > level:
+		case i == 0 && exceeds(q.x, level):
 			return price
 		case i > 0 && q.y >= last.y: // beaten by the one before
 			continue
-		case q.x > level:
+		case exceeds(q.x, level):
 			share := (level - last.x) / (q.x - last.x)
 			return last.y + share*(q.y-last.y)
 		}
@@ -109,6 +109,10 @@ func PriceAt(points []xy, level float64) float64 {
 	}
 	return price
 }
+
+// exceeds reports whether x is above y by more than rounding: violations are shares of whole windows, so that policies do violate
+// the same share, and means of it over other numbers of seeds differ in their last bits.
+func exceeds(x, y float64) bool { return x-y > 1e-12*max(1, math.Abs(y)) }
 
 // near is how much of a level the point of a family that violates most has to violate, for a price to be read there.
 const near = 0.8
@@ -273,10 +277,11 @@ type Equal struct {
 	Price    Number `json:"price"`
 	B        string `json:"b"`
 	// PriceB is what B costs there, null where it always violates more; Ratio is that over A's price, Reached the share of
-	// the resamples in which B violates no more.
+	// the resamples in which B violates no more. Below says that all settings of B violate far less, as in [At].
 	PriceB  Number  `json:"price_b"`
 	Ratio   Number  `json:"ratio"`
 	Reached float64 `json:"reached"`
+	Below   bool    `json:"below,omitempty"`
 	// Least is the point of B that violates least.
 	Least Row `json:"least"`
 	// LeastRatio is its price over A's, More by how much more it violates than A.
@@ -301,7 +306,7 @@ func Compare(families []Family, a, resamples int, seed uint64) ([]Equal, error) 
 		k := least(d.mean[b])
 		far := d.mean[b][k]
 		e := Equal{A: families[a].Name, Setting: families[a].Points[i].Setting, B: families[b].Name,
-			Least: Row{Family: families[b].Name, Setting: families[b].Points[k].Setting}}
+			Least: Row{Family: families[b].Name, Setting: families[b].Points[k].Setting}, Below: below(d.mean[b], own.x)}
 		e.Violated, _ = d.over(func(p [][]xy) float64 { return p[a][i].x }, own.x)
 		e.Price, _ = d.over(func(p [][]xy) float64 { return p[a][i].y }, own.y)
 		at := func(p [][]xy) float64 { return PriceAt(p[b], p[a][i].x) }
@@ -321,7 +326,7 @@ func Compare(families []Family, a, resamples int, seed uint64) ([]Equal, error) 
 func chosen(points []xy) int {
 	best := -1
 	for i, p := range points {
-		if p.x <= 1-Kept && (best < 0 || p.y < points[best].y) {
+		if !exceeds(p.x, 1-Kept) && (best < 0 || p.y < points[best].y) {
 			best = i
 		}
 	}
@@ -358,5 +363,5 @@ func (f *Family) Without() {
 
 // Decided reports whether an interval leaves a value out.
 func (n Number) Decided(from float64) bool {
-	return !math.IsNaN(float64(n.Mean)) && (float64(n.Lo) > from || float64(n.Hi) < from)
+	return !math.IsNaN(float64(n.Mean)) && (exceeds(float64(n.Lo), from) || exceeds(from, float64(n.Hi)))
 }

@@ -2,6 +2,7 @@ package pareto
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,4 +106,32 @@ func TestAnalyse(t *testing.T) {
 func alike(a, b Number) bool {
 	same := func(x, y report.Number) bool { return math.Abs(float64(x-y)) < 1e-9 }
 	return same(a.Mean, b.Mean) && same(a.Lo, b.Lo) && same(a.Hi, b.Hi)
+}
+
+// A share that is the level up to rounding is at most the level, and equal shares are equal however many seeds they are of.
+func TestEqualShares(t *testing.T) {
+	same := func(versions, seeds int, x, price float64) Point {
+		p := Point{Setting: "one"}
+		for range versions {
+			p.Violated, p.Price = append(p.Violated, slices.Repeat([]float64{x}, seeds)), append(p.Price, slices.Repeat([]float64{price}, seeds))
+		}
+		return p
+	}
+	is := func(n Number, x float64) bool { return math.Abs(float64(n.Mean)-x) < 1e-9 }
+	for _, seeds := range []int{10, 20, 30, 40} {
+		for _, x := range []float64{0.02, 0.05, 0.1, 1.0 / 30, 1.0 / 120} {
+			one := []Family{{Name: "mine", Points: []Point{same(3, seeds, x, 3)}}, {Name: "rule", Points: []Point{same(1, seeds, x, 2)}}}
+			r := must.Get(Analyse(one, []float64{x}, 100, 1))(t)
+			e := must.Get(Compare(one, 0, 100, 1))(t)[0]
+			if r.Levels[0].Reached != 1 || r.Levels[1].Reached != 1 || !is(r.Levels[1].Price, 2) || !is(e.PriceB, 2) || e.Reached != 1 ||
+				e.More.Decided(0) {
+				t.Errorf("%d seeds of %g: %+v, %+v", seeds, x, r.Levels, e)
+			}
+		}
+	}
+	mine := Family{Name: "mine", Points: []Point{same(1, 10, 0.045, 3), same(1, 10, 0.06, 2)}}
+	careful := Family{Name: "rule", Points: []Point{same(1, 10, 0.01, 6), same(1, 10, 0.005, 7)}}
+	if e := must.Get(Compare([]Family{mine, careful}, 0, 100, 1))(t)[0]; !e.Below || !is(e.PriceB, 6) {
+		t.Errorf("a family that keeps far more: %+v", e)
+	}
 }
