@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -272,14 +273,13 @@ func (d *farmed) place(ctx context.Context, r farm.Result, p Planned) (*Result, 
 		return nil, fmt.Errorf("what worker %s left: %w", r.Worker, err)
 	}
 	if p.Resume { // an earlier part of the run
-		if err := durable.Retire(fsys, dir); err != nil {
-			return nil, err
-		}
+		err = further(temp, dir, p.Experiment.Train.Checkpoint.Keep)
+	} else if _, there := os.Lstat(dir); there == nil {
+		err = exists(dir)
+	} else {
+		err = fsys.Rename(temp, dir)
 	}
-	if _, err := os.Lstat(dir); err == nil {
-		return nil, exists(dir)
-	}
-	if err := fsys.Rename(temp, dir); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	res := &Result{}
@@ -288,6 +288,57 @@ func (d *farmed) place(ctx context.Context, r farm.Result, p Planned) (*Result, 
 	}
 	res.Dir, res.Checkpoint = dir, filepath.Join(dir, strings.TrimPrefix(at, temp))
 	return res, fsys.SyncDir(o.RunsDir)
+}
+
+// further moves what a worker left of a run in temp into the run's folder: what else is there, such as evaluations, stays. The
+// pointers come last: until then the run is as it was. Of keep 0 all checkpoints stay.
+func further(temp, dir string, keep int) error {
+	fsys := durable.OS{}
+	lock, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Release() }() // the process's end does so, too
+	var files, pointers []string
+	brought := map[string]bool{} // checkpoints
+	err = filepath.WalkDir(temp, func(path string, e fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(temp, path) // path is below temp
+		switch {
+		case err != nil:
+			return err
+		case filepath.Dir(name) == checkpoints.CheckpointsDir && e.IsDir():
+			brought[e.Name()] = true
+			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil { // it began there
+				return fs.SkipDir
+			}
+			files = append(files, name)
+			return fs.SkipDir
+		case filepath.Dir(name) == checkpoints.CheckpointsDir:
+			pointers = append(pointers, name)
+		case e.IsDir():
+			return durable.MkdirAll(fsys, filepath.Join(dir, name))
+		default:
+			files = append(files, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(files, pointers) {
+		to := filepath.Join(dir, name)
+		if err := errors.Join(fsys.Rename(filepath.Join(temp, name), to), fsys.SyncDir(filepath.Dir(to))); err != nil {
+			return err
+		}
+	}
+	store := filepath.Join(dir, checkpoints.CheckpointsDir)
+	there, err := os.ReadDir(store)
+	for _, e := range there {
+		if e.IsDir() && !brought[e.Name()] && keep > 0 {
+			err = errors.Join(err, durable.Retire(fsys, filepath.Join(store, e.Name())))
+		}
+	}
+	return errors.Join(err, durable.RemoveTree(fsys, temp))
 }
 
 // begin tells that a run is under way, once.

@@ -391,3 +391,32 @@ func TestGoneAtWorker(t *testing.T) {
 	}
 	same(t, "a", outcome(t, fast{}, filepath.Join(runs, "a")), finished(t, p.Experiment))
 }
+
+// What else is in an interrupted run's folder stays when workers end the run: evaluations, earlier states, all checkpoints of keep 0.
+func TestResumedElsewhereKeeps(t *testing.T) {
+	runs := t.TempDir()
+	dir := filepath.Join(runs, "a")
+	p := remote(nil, runs, "a", small["lqr"], t)
+	p.Options.Elsewhere, p.Options.Until = nil, 28
+	must.Get(Start(t.Context(), p.Experiment, p.Options))(t)
+	must.Get(Resume(t.Context(), dir, Options{From: "14", Until: 28}))(t)
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "eval"), 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "eval", "eval.json"), []byte("{}"), 0o666))
+	before := must.Get(os.ReadDir(filepath.Join(dir, checkpoints.CheckpointsDir)))(t)
+	q := remote(away(t, farm.NewLocal(), 1, nil), runs, "a", small["lqr"], t)
+	q.Resume = true
+	must.Do(t, Together(t.Context(), []Planned{q}, 1)[0].Err)
+	same(t, "resumed", outcome(t, fast{}, dir), finished(t, q.Experiment))
+	kept := []string{"eval/eval.json", "aside/1/config.yaml"}
+	for _, e := range before {
+		kept = append(kept, checkpoints.CheckpointsDir+"/"+e.Name())
+	}
+	for _, name := range kept {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(runs, ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
