@@ -299,7 +299,8 @@ func ParseSeeds(s string) ([]uint64, error) {
 		if b-a >= maxSeeds || len(out)+int(b-a) >= maxSeeds {
 			return nil, fmt.Errorf("%q names more than %d seeds", s, maxSeeds)
 		}
-		for x := a; x <= b; x++ {
+		for i := range b - a + 1 { // x <= b always holds where b is the largest seed
+			x := a + i
 			if seen[x] {
 				return nil, fmt.Errorf("%q names seed %d twice", s, x)
 			}

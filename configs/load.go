@@ -218,6 +218,10 @@ func (r *reader) document(text []byte) *yaml.Node {
 		r.add(0, "%v", err)
 		return nil
 	}
+	if k := repeated(root); k != nil {
+		r.add(k.Line, "key %s is there twice", k.Value)
+		return nil
+	}
 	return root
 }
 

@@ -88,6 +88,8 @@ func TestErrors(t *testing.T) {
 		want       []string
 	}{
 		{"unknown key", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\n", nil, []string{"x.yaml:5: ", "train.stps", "did you mean steps?", "checkpoint, envs, evaluate"}},
+		{"a key twice", "name: x\nenv: {id: pond}\nagent: pond\nenv: {id: pond}\n", nil, []string{"x.yaml:4: key env is there twice"}},
+		{"a key twice below", "name: x\nenv: pond\nagent: pond\ntrain: {steps: 3, steps: 4}\n", nil, []string{"x.yaml:4: key steps is there twice"}},
 		{"two unknown keys", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\nfoo: 1\n", nil, []string{"x.yaml:5", "x.yaml:6", "foo"}},
 		{"unknown env key", "name: x\nenv:\n  id: pond\n  dept: 3\nagent: pond\n", nil, []string{"x.yaml:4", "env.dept", "did you mean depth?"}},
 		{"unknown env", "name: x\nenv:\n  id: sea\nagent: pond\n", nil, []string{"x.yaml:3", "env.id", "there is pond"}},
@@ -160,6 +162,9 @@ func TestParseSeeds(t *testing.T) {
 	got, err := ParseSeeds("1-3, 7,9-9")
 	if err != nil || fmt.Sprint(got) != "[1 2 3 7 9]" {
 		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := ParseSeeds("18446744073709551614-18446744073709551615"); err != nil || len(got) != 2 {
+		t.Errorf("the largest seeds: %v, %v", got, err)
 	}
 	for _, s := range []string{"", "a", "3-1", "1-", "1,1", "1-3,2", "-4", "0-99999999999"} {
 		if _, err := ParseSeeds(s); err == nil {

@@ -31,6 +31,23 @@ func value(n *yaml.Node, key string) *yaml.Node {
 	return n.Content[i+1]
 }
 
+// repeated is the key of a mapping that is there before, nil where there is none.
+func repeated(n *yaml.Node) *yaml.Node {
+	seen := map[string]bool{}
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if seen[c.Value] {
+				return c
+			}
+			seen[c.Value] = true
+		}
+		if r := repeated(c); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
 // take removes a key from a mapping and returns its value.
 func take(n *yaml.Node, key string) *yaml.Node {
 	i := place(n, key)

@@ -153,6 +153,7 @@ func TestInitFromRefuses(t *testing.T) {
 		{"damaged", damaged, nil, false, "refused"},
 		{"another width", teacher, []string{"agent.hidden=[5]"}, true, "has shape"},
 		{"learned standardised", teacher, []string{"agent.standardise=false"}, true, "want standardise: true"},
+		{"sees what it has standardised", teacher, []string{"wrappers.normalize_observation.clip=5"}, true, "set wrappers.normalize_observation.clip=0"},
 	} {
 		runs := t.TempDir()
 		o := options(runs)

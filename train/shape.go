@@ -48,6 +48,16 @@ func base(path string) (string, error) { return filepath.Base(path), nil }
 // another folder than it was started in.
 func located(x *configs.Experiment) (*configs.Experiment, error) { return eachPath(x, filepath.Abs) }
 
+// In returns the experiment whose relative paths of data begin in a folder.
+func In(x *configs.Experiment, folder string) (*configs.Experiment, error) {
+	return eachPath(x, func(path string) (string, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(folder, path)
+		}
+		return path, nil
+	})
+}
+
 // eachPath returns the experiment with what f makes of the path of each of its data: a trace, files of the environment, a
 // library.
 func eachPath(x *configs.Experiment, f func(path string) (string, error)) (*configs.Experiment, error) {

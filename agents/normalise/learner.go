@@ -256,7 +256,7 @@ func (l *Learner) AdoptPolicy(f *agents.PolicyFile) error {
 		return fmt.Errorf("normalise: %s cannot begin with a policy alone, want a full checkpoint", f.Agent)
 	}
 	inner, clip, _ := without(f)
-	if float64(clip) != l.clip {
+	if clip != float32(l.clip) {
 		return fmt.Errorf("normalise: what the policy sees is standardised within ±%g, want ±%g: see wrappers.normalize_observation "+
 			"(0: as it is)", clip, l.clip)
 	}

@@ -117,6 +117,12 @@ func Open(f *agents.PolicyFile, spec *envs.Spec,
 	return p, err
 }
 
+// Clip is the bound of the standardised observations that a policy sees, 0 where it sees them as they are.
+func Clip(f *agents.PolicyFile) float32 {
+	_, clip, _ := without(f)
+	return clip
+}
+
 // without returns the file without statistics of observations, their bound, and whether there are any.
 func without(f *agents.PolicyFile) (inner *agents.PolicyFile, clip float32, there bool) {
 	g := *f

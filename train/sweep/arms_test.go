@@ -3,11 +3,13 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -145,5 +147,18 @@ func TestArmsErrors(t *testing.T) {
 	p := plan(t, nil, 0, "agent.tau=0.1")
 	if _, err := p.Arms(catalog.Default()); err == nil || !strings.Contains(err.Error(), "no training seeds") {
 		t.Errorf("no seeds: %v", err)
+	}
+}
+
+// Relative paths of data start where the command was given, also when the sweep goes on from another folder.
+func TestPathsOfAPlan(t *testing.T) {
+	p := &Plan{Config: "own.yaml", Text: "name: own\nenv: {id: stoker/StepsFlat-v1, workflow: flow.yaml}\nagent: ppo\ntrain: {steps: 8}\n" +
+		"workload: {draw: {traces: [{kind: azure2019, path: day}, {kind: azure2019, path: /elsewhere}]}}\n", Folder: filepath.FromSlash("/given/here")}
+	x := must.Get(p.Load(catalog.Default()))(t)
+	if got := x.Env.Config.(*steps.EnvConfig).Workflow; got != filepath.Join(p.Folder, "flow.yaml") {
+		t.Errorf("the workflow is %s", got)
+	}
+	if d := x.Workload.Draw.Traces; d[0].Path != filepath.Join(p.Folder, "day") || d[1].Path != "/elsewhere" {
+		t.Errorf("traces are %+v", d)
 	}
 }

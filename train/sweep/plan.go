@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ type Plan struct {
 	// Config is the path of the configuration as it was given, Text what stands in that file.
 	Config string `json:"config"`
 	Text   string `json:"text"`
-	// Folder is where the command was given: a relative workload.path starts there.
+	// Folder is where the command was given: relative paths of data start there.
 	Folder string `json:"folder"`
 	// Set are settings KEY=VALUE over the configuration, the same for all arms.
 	Set []string `json:"set,omitempty"`
@@ -65,10 +64,10 @@ func (p *Plan) Keys() []string {
 // Load reads the configuration with the plan's settings and more over it.
 func (p *Plan) Load(names configs.Catalog, more ...string) (*configs.Experiment, error) {
 	x, err := configs.Parse(p.Config, []byte(p.Text), slices.Concat(p.Set, more), names)
-	if err == nil && x.Workload.Path != "" && !filepath.IsAbs(x.Workload.Path) {
-		x.Workload.Path = filepath.Join(p.Folder, x.Workload.Path)
+	if err != nil {
+		return nil, err
 	}
-	return x, err
+	return train.In(x, p.Folder)
 }
 
 // fixed are the keys that a sweep does not vary, and why. One that ends with a dot stands for all below it.

@@ -85,7 +85,12 @@ func pairs(n *yaml.Node, do func(key string, line int, v *yaml.Node) error) erro
 	if n.Kind != yaml.MappingNode {
 		return errors.New("wants keys and values, as in {agent.gamma: …}")
 	}
+	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i].Value; seen[key] {
+			return fmt.Errorf("has the key %s twice, again in line %d", key, n.Content[i].Line)
+		}
+		seen[n.Content[i].Value] = true
 		if err := do(n.Content[i].Value, n.Content[i].Line, n.Content[i+1]); err != nil {
 			return err
 		}
