@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/must"
@@ -56,43 +55,5 @@ func TestFarmUsage(t *testing.T) {
 		if code, _, errs := stoker(args...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("stoker %s: exit %d, %s\nwant %q", strings.Join(args, " "), code, errs, want)
 		}
-	}
-}
-
-// Workers that begin together keep their folders; those of a killed one go, and one without a mark is just being made.
-func TestWorkplace(t *testing.T) {
-	scratch := t.TempDir()
-	killed, making := filepath.Join(scratch, "stoker-worker-1"), filepath.Join(scratch, "stoker-worker-2")
-	must.Do(t, os.MkdirAll(making, 0o700))
-	must.Do(t, os.MkdirAll(killed, 0o700))
-	must.Do(t, os.WriteFile(filepath.Join(killed, "ours"), nil, 0o600))
-	const workers = 16
-	var dirs [workers]string
-	var leaves [workers]func()
-	var all sync.WaitGroup
-	for i := range workers {
-		all.Go(func() {
-			var err error
-			if dirs[i], leaves[i], err = workplace(scratch); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	for _, d := range append(dirs[:], making) {
-		if _, err := os.Stat(d); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := os.Stat(killed); !os.IsNotExist(err) {
-		t.Errorf("the folder of a killed worker: %v", err)
-	}
-	for _, leave := range leaves {
-		if leave != nil {
-			leave()
-		}
-	}
-	if left := must.Get(os.ReadDir(scratch))(t); len(left) != 1 {
-		t.Errorf("%d folders are left, want that which is being made", len(left))
 	}
 }

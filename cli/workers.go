@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
@@ -114,11 +113,11 @@ func work(c *call, f *joins, w *train.Worker, slots int, scratch string) (err er
 	if w.Revision, w.Kernels, err = identity(); err != nil {
 		return err
 	}
-	dir, leave, err := workplace(scratch)
+	dir, leave, err := durable.Scratch(scratch, "stoker-worker-")
 	if err != nil {
 		return fmt.Errorf("--scratch: %w", err)
 	}
-	defer leave()
+	defer func() { _ = leave() }() // what stays is the next worker's to remove
 	fm, study, err := f.open(c)
 	if err != nil {
 		return err
@@ -148,38 +147,6 @@ func workerName() string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), hex.EncodeToString(b[:]))
-}
-
-// workplace makes a folder for runs under way, and removes those of workers that were killed. A folder has a file of the name
-// ours once its lock is held: without one, another worker is just making it.
-func workplace(scratch string) (dir string, leave func(), err error) {
-	const prefix, ours = "stoker-worker-", "ours"
-	if scratch == "" {
-		scratch = os.TempDir()
-	}
-	old, err := filepath.Glob(filepath.Join(scratch, prefix+"*", ours))
-	if err != nil {
-		return "", nil, err
-	}
-	for _, o := range old {
-		d := filepath.Dir(o)
-		if l, err := durable.AcquireLock(filepath.Join(d, checkpoints.LockFile)); err == nil {
-			_ = errors.Join(os.RemoveAll(d), l.Release()) // what stays is the next worker's to remove
-		}
-	}
-	if dir, err = os.MkdirTemp(scratch, prefix); err != nil {
-		return "", nil, err
-	}
-	l, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
-	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	leave = func() { _ = errors.Join(os.RemoveAll(dir), l.Release()) }
-	if err := os.WriteFile(filepath.Join(dir, ours), nil, 0o600); err != nil {
-		leave()
-		return "", nil, err
-	}
-	return dir, leave, nil
 }
 
 // forget removes what is left of a study on the user's own cluster.

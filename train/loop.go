@@ -140,7 +140,9 @@ func (r *run) scheduled(ctx context.Context) error {
 	}
 	if r.world.checker != nil && (again || due(plan.Evaluate.Every)) {
 		err := r.evaluate(ctx)
-		r.state.Interrupted = errors.Is(err, errInterrupted)
+		if r.state.Interrupted = errors.Is(err, errInterrupted); r.state.Interrupted && again {
+			r.saved = now // as it is, by the process that was stopped in this evaluation before
+		}
 		if err != nil {
 			return err
 		}

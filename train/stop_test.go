@@ -208,3 +208,19 @@ func TestDataFromAnotherFolder(t *testing.T) {
 		t.Errorf("another data set gave %v", err)
 	}
 }
+
+// A run that is stopped twice in one evaluation, the second time with a larger total by another version, is saved still.
+func TestStoppedTwiceInAnEvaluation(t *testing.T) {
+	l := newLab(t)
+	if _, err := Start(stopInEvaluation(2), parse(t, small["lqr"]), l.options()); !errors.Is(err, errStop) {
+		t.Fatal(err)
+	}
+	o := l.options()
+	o.Steps, o.Version = 60, "newer"
+	if _, err := Resume(stopInEvaluation(1), l.dir(), o); !errors.Is(err, errStop) {
+		t.Errorf("stopped again: %v", err)
+	}
+	if res, err := Resume(context.Background(), l.dir(), l.options()); err != nil || res.Planned != 60 || res.Steps != 60 {
+		t.Errorf("then: %+v, %v", res, err)
+	}
+}

@@ -108,15 +108,19 @@ func (e *Elsewhere) Describe(x *configs.Experiment) (config json.RawMessage, inp
 			return "", Usage("%s and %s are both called %s: workers of a farm could not tell them apart", was, path, base)
 		}
 		roots[base] = path
-		return path, filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		real, err := filepath.EvalSymlinks(path) // a link is not walked
+		if err != nil {
+			return "", err
+		}
+		return path, filepath.WalkDir(real, func(file string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
-			rel, err := filepath.Rel(filepath.Dir(path), file)
+			rel, err := filepath.Rel(real, file)
 			if err != nil {
 				return err
 			}
-			f, err := e.read(filepath.Dir(path), rel)
+			f, err := e.read(filepath.Dir(path), filepath.Join(base, rel))
 			inputs[file] = f
 			return err
 		})

@@ -257,6 +257,9 @@ func Relocated(x *configs.Experiment, inputs string) (*configs.Experiment, error
 // find looks for an input under Data; empty where it is not there.
 func (w *Worker) find(name string, hash farm.Hash) (found string) {
 	for _, d := range w.Data {
+		if real, err := filepath.EvalSymlinks(d); err == nil { // a link is not walked
+			d = real
+		}
 		_ = filepath.WalkDir(d, func(file string, e fs.DirEntry, err error) error { // what can't be read is not there
 			if err != nil || e.IsDir() || e.Name() != path.Base(name) {
 				return nil //nolint:nilerr // see above

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -88,4 +89,39 @@ func readHolder(f *os.File) string {
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	return strings.ToValidUTF8(line, "?")
+}
+
+// Scratch makes a folder, whose name begins with a prefix, in parent or, where that is empty, among the system's temporary ones,
+// and removes those of processes that were killed. A folder has a file of the name ours once its lock is held: without one,
+// another process is just making it. Leave removes the folder.
+func Scratch(parent, prefix string) (dir string, leave func() error, err error) {
+	const ours, lock = "ours", "lock"
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, e := range entries {
+		d := filepath.Join(parent, e.Name())
+		if _, err := os.Lstat(filepath.Join(d, ours)); err != nil || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if l, err := AcquireLock(filepath.Join(d, lock)); err == nil {
+			_ = errors.Join(os.RemoveAll(d), l.Release()) // what stays is the next process's to remove
+		}
+	}
+	if dir, err = os.MkdirTemp(parent, prefix); err != nil {
+		return "", nil, err
+	}
+	l, err := AcquireLock(filepath.Join(dir, lock))
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	leave = func() error { return errors.Join(os.RemoveAll(dir), l.Release()) }
+	if err := os.WriteFile(filepath.Join(dir, ours), nil, 0o600); err != nil {
+		return "", nil, errors.Join(err, leave())
+	}
+	return dir, leave, nil
 }

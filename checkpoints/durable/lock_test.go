@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -78,5 +79,43 @@ func TestLockWhereNoFileCanBe(t *testing.T) {
 	_, err := durable.AcquireLock(filepath.Join(t.TempDir(), "no", "lock"))
 	if err == nil || !strings.Contains(err.Error(), filepath.Join("no", "lock")) {
 		t.Errorf("error %v does not name the file", err)
+	}
+}
+
+// Processes that begin together keep their folders; those of a killed one go, and one without a mark is just being made.
+func TestScratch(t *testing.T) {
+	scratch := t.TempDir()
+	killed, making := filepath.Join(scratch, "stoker-worker-1"), filepath.Join(scratch, "stoker-worker-2")
+	must.Do(t, os.MkdirAll(making, 0o700))
+	must.Do(t, os.MkdirAll(killed, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(killed, "ours"), nil, 0o600))
+	const processes = 16
+	var dirs [processes]string
+	var leaves [processes]func() error
+	var all sync.WaitGroup
+	for i := range processes {
+		all.Go(func() {
+			var err error
+			if dirs[i], leaves[i], err = durable.Scratch(scratch, "stoker-worker-"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, d := range append(dirs[:], making) {
+		if _, err := os.Stat(d); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(killed); !os.IsNotExist(err) {
+		t.Errorf("the folder of a killed process: %v", err)
+	}
+	for _, leave := range leaves {
+		if leave != nil {
+			must.Do(t, leave())
+		}
+	}
+	if left := must.Get(os.ReadDir(scratch))(t); len(left) != 1 {
+		t.Errorf("%d folders are left, want that which is being made", len(left))
 	}
 }

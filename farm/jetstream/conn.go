@@ -59,7 +59,7 @@ type conn struct {
 
 	// Of the coordinator alone.
 	server        *server.Server
-	store         string
+	leave         func() error // removes the server's folder
 	stopped       func() bool
 	given         sync.Map // keys of the results that Result has given
 	first, faults js.KeyWatcher

@@ -5,7 +5,6 @@ package jetstream
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -147,5 +146,5 @@ func crash(f farm.Farm) {
 	c.nc.Close()
 	c.server.Shutdown()
 	c.server.WaitForShutdown()
-	_ = os.RemoveAll(c.store) // nobody looks for it
+	_ = c.leave() // nobody looks for it
 }

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/farm"
 )
 
@@ -49,7 +49,7 @@ func Listen(ctx context.Context, o ListenOptions) (farm.Farm, farm.Address, erro
 	if port == 0 {
 		port = server.RANDOM_PORT
 	}
-	store, err := os.MkdirTemp("", "stoker-farm-")
+	store, leave, err := durable.Scratch("", "stoker-farm-")
 	if err != nil {
 		return nil, farm.Address{}, err
 	}
@@ -65,8 +65,9 @@ func Listen(ctx context.Context, o ListenOptions) (farm.Farm, farm.Address, erro
 	}
 	c, err := start(ctx, so, o)
 	if err != nil {
-		return nil, a, errors.Join(fmt.Errorf("listen on %s: %w", o.Address, err), os.RemoveAll(store))
+		return nil, a, errors.Join(fmt.Errorf("listen on %s: %w", o.Address, err), leave())
 	}
+	c.leave = leave
 	a.Host = c.server.Addr().String()
 	return c, a, nil
 }
@@ -95,7 +96,7 @@ func start(ctx context.Context, so *server.Options, o ListenOptions) (*conn, err
 		s.Shutdown()
 		return nil, err
 	}
-	c := &conn{nc: nc, name: plain, server: s, store: so.StoreDir, over: make(chan struct{}), patience: election,
+	c := &conn{nc: nc, name: plain, server: s, over: make(chan struct{}), patience: election,
 		stopped: func() bool { return ctx.Err() != nil }}
 	if err := c.make(ctx, o); err != nil {
 		return nil, errors.Join(err, c.stop())
@@ -124,7 +125,10 @@ func (c *conn) stop() (err error) {
 	c.nc.Close()
 	c.server.Shutdown()
 	c.server.WaitForShutdown()
-	return errors.Join(err, os.RemoveAll(c.store))
+	if c.leave == nil { // it is just being made
+		return err
+	}
+	return errors.Join(err, c.leave())
 }
 
 // goodbye is how long the coordinator waits for workers to leave.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
@@ -182,6 +183,9 @@ func (s *Sweep) startProposer(ctx context.Context) (*proposer, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What a killed program has started may hold its output open.
+	context.AfterFunc(ctx, func() { _ = out.Close() })
+	p.command.WaitDelay = time.Second
 	p.out = bufio.NewScanner(out)
 	p.out.Buffer(nil, longestAnswer)
 	if err := p.command.Start(); err != nil {

@@ -164,9 +164,20 @@ func (m *MLflow) Log(ctx context.Context, r Run) error {
 	if err := json.Unmarshal(b, &t); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(r.Dir, checkpoints.RunFile), err)
 	}
-	k, err := m.run(ctx, r, t)
+	k, fresh, err := m.run(ctx, r, t)
 	if err != nil {
 		return err
+	}
+	all := params("", t.Config)
+	if !fresh { // MLflow keeps parameters as they were; of a run's only this one can change, by resume --steps
+		at := slices.IndexFunc(all, func(p pair) bool { return p.Key == stepsKey })
+		if at >= 0 {
+			if err := m.call(ctx, http.MethodPost, "runs/set-tag", map[string]any{"run_id": k.Run, "key": stepsKey, "value": all[at].Value},
+				nil); err != nil {
+				return err
+			}
+			all = slices.Delete(all, at, at+1)
+		}
 	}
 	metrics, err := readMetrics(r.Dir, t.Started.UnixMilli())
 	if err != nil {
@@ -176,7 +187,7 @@ func (m *MLflow) Log(ctx context.Context, r Run) error {
 		x.Timestamp = t.Started.UnixMilli()
 		metrics = append(metrics, x)
 	}
-	for part := range slices.Chunk(params("", t.Config), mostParams) {
+	for part := range slices.Chunk(all, mostParams) {
 		if err := m.call(ctx, http.MethodPost, "runs/log-batch", map[string]any{"run_id": k.Run, "params": part}, nil); err != nil {
 			return err
 		}
@@ -200,19 +211,22 @@ func (m *MLflow) Log(ctx context.Context, r Run) error {
 		map[string]any{"run_id": k.Run, "status": status, "end_time": t.Updated.UnixMilli()}, nil)
 }
 
+// stepsKey is the parameter with the planned steps, and the tag with those of now.
+const stepsKey = "train.steps"
+
 // run finds the run in MLflow that a folder names, or creates one.
-func (m *MLflow) run(ctx context.Context, r Run, t told) (k known, err error) {
+func (m *MLflow) run(ctx context.Context, r Run, t told) (k known, fresh bool, err error) {
 	path := filepath.Join(r.Dir, File)
 	b, err := durable.ReadFile(durable.OS{}, path, mostFile)
 	if err == nil {
 		if err := json.Unmarshal(b, &k); err != nil {
-			return k, fmt.Errorf("%s: damaged or edited: %w", path, err)
+			return k, false, fmt.Errorf("%s: damaged or edited: %w", path, err)
 		}
 		if k.URI == m.base {
-			return k, nil
+			return k, false, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return k, err
+		return k, false, err
 	}
 	k = known{URI: m.base}
 	var e struct {
@@ -227,7 +241,7 @@ func (m *MLflow) run(ctx context.Context, r Run, t told) (k known, err error) {
 		err = m.call(ctx, http.MethodPost, "experiments/create", map[string]any{"name": r.Experiment}, &e)
 	}
 	if err != nil {
-		return k, err
+		return k, false, err
 	}
 	k.Experiment = cmp.Or(e.Experiment.ID, e.ID)
 	var tags []pair
@@ -244,13 +258,13 @@ func (m *MLflow) run(ctx context.Context, r Run, t told) (k known, err error) {
 	}
 	if err := m.call(ctx, http.MethodPost, "runs/create", map[string]any{"experiment_id": k.Experiment, "run_name": t.Name,
 		"start_time": t.Started.UnixMilli(), "tags": tags}, &made); err != nil {
-		return k, err
+		return k, false, err
 	}
 	k.Run, k.Artifacts = made.Run.Info.ID, made.Run.Info.Artifacts
 	if b, err = json.MarshalIndent(k, "", "  "); err != nil {
-		return k, err
+		return k, false, err
 	}
-	return k, durable.WriteFile(durable.OS{}, path, append(b, '\n'))
+	return k, true, durable.WriteFile(durable.OS{}, path, append(b, '\n'))
 }
 
 // artifacts sends the run's small files to a server that takes artifacts itself; another keeps them where only its

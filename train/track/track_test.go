@@ -28,6 +28,7 @@ type server struct {
 	metrics   map[Metric]bool
 	artifacts map[string]string
 	status    string
+	steps     string // a tag
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,6 +43,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Params  []pair
 		Metrics []Metric
 		Status  string
+		Value   string
 	}
 	_ = json.Unmarshal(body, &m)
 	if name, ok := strings.CutPrefix(r.URL.Path, "/api/2.0/mlflow-artifacts/artifacts/7/r1/artifacts/"); ok && r.Method == http.MethodPut {
@@ -73,6 +75,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, x := range m.Metrics {
 			s.metrics[x] = true
 		}
+	case "runs/set-tag":
+		s.steps = m.Value
 	case "runs/update":
 		s.status = m.Status
 	default:
@@ -103,6 +107,11 @@ train: {steps: 40, envs: 2, log_every: 10, evaluate: {every: 20, episodes: 1, me
 	must.Do(t, m.Log(t.Context(), r))
 	if s.made != 1 || first == 0 || again <= first || len(s.metrics) != again || s.status != "FINISHED" {
 		t.Errorf("%d runs, %d, %d and %d metrics, %s", s.made, first, again, len(s.metrics), s.status)
+	}
+	must.Get(train.Resume(t.Context(), res.Dir, train.Options{Steps: 60}))(t)
+	must.Do(t, m.Log(t.Context(), r))
+	if s.params["train.steps"] != "40" || s.steps != "60" || len(s.metrics) <= again {
+		t.Errorf("a larger total: %s, then %s, %d metrics", s.params["train.steps"], s.steps, len(s.metrics))
 	}
 	found := map[string]bool{}
 	for v := range s.metrics {
