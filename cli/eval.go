@@ -144,15 +144,7 @@ func (f *evalFlags) play(c *call, choice *eval.Choice) (s *eval.Summary, p *eval
 	if err != nil {
 		return nil, nil, err
 	}
-	metrics, err := eval.Metrics(probe.Spec(), x.Eval.Metrics)
-	if err != nil {
-		return nil, nil, usage("eval.metrics: %w", err)
-	}
-	by, err := eval.NewCriteria(probe.Spec(), x.Eval.Constraint, x.Eval.Objective, x.Eval.RelativeTolerance)
-	if err != nil {
-		return nil, nil, usage("%w", err)
-	}
-	plots, err := eval.NewPlots(probe.Spec(), x.Eval.Scatter, x.Eval.Series)
+	analysis, err := eval.NewAnalysis(probe.Spec(), x.Eval)
 	if err != nil {
 		return nil, nil, usage("%w", err)
 	}
@@ -170,10 +162,7 @@ func (f *evalFlags) play(c *call, choice *eval.Choice) (s *eval.Summary, p *eval
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err = eval.Summarise(p, eval.Analysis{
-		Metrics: metrics, Plots: plots, Criteria: by, Resamples: x.Eval.Resamples, Seed: 1,
-	})
-	if err != nil {
+	if s, err = eval.Summarise(p, analysis); err != nil {
 		return nil, nil, err
 	}
 	if !f.noFrontier {

@@ -158,14 +158,14 @@ func readLaws(path string) ([]sizing.FunctionLaw, error) {
 			Laws []sizing.FunctionLaw `yaml:"laws"`
 		} `yaml:"env"`
 	}
-	var plain struct {
-		Env map[string]any `yaml:"env"`
-	}
-	if yaml.Unmarshal(b, &plain) != nil { // a table, say: the next error would name a type of Go
-		return nil, fmt.Errorf("%s is no YAML with env.laws, want the laws.yaml that stoker profile fit --out writes", path)
-	}
-	if err := yaml.Unmarshal(b, &file); err != nil {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(b, &doc); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(doc.Content) == 1 && doc.Content[0].Kind == yaml.MappingNode { // not a table, say, whose error would name a type of Go
+		if err := doc.Load(&file); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	laws, seen := file.Env.Laws, map[string]bool{}
 	if len(laws) == 0 {

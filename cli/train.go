@@ -179,13 +179,7 @@ func evaluates(c *call, x *configs.Experiment) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	if _, err := eval.Metrics(env.Spec(), x.Eval.Metrics); err != nil {
-		return usage("%s: eval.metrics: %w", x.Source, err)
-	}
-	if _, err := eval.NewCriteria(env.Spec(), x.Eval.Constraint, x.Eval.Objective, x.Eval.RelativeTolerance); err != nil {
-		return usage("%s: %w", x.Source, err)
-	}
-	if _, err := eval.NewPlots(env.Spec(), x.Eval.Scatter, x.Eval.Series); err != nil {
+	if _, err := eval.NewAnalysis(env.Spec(), x.Eval); err != nil {
 		return usage("%s: %w", x.Source, err)
 	}
 	fitting(c, x, env)

@@ -119,8 +119,7 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 		return nil, err
 	}
 	if s.Traces > 0 && len(t.Rows) > 0 && t.Text(t.Rows[0], traceColumn) == "" {
-		return nil, train.Usage("%s is of an older version, which did not write which trace an episode drew: evaluate again",
-			filepath.Join(dir, ScoresFile))
+		return nil, train.Usage("%s was made by an older version, which did not note traces: evaluate again", filepath.Join(dir, ScoresFile))
 	}
 	for _, name := range p.Metrics {
 		if !slices.ContainsFunc(s.Metrics, func(m Metric) bool { return m.Name == name }) {

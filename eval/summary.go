@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/pareto"
 	"github.com/stoker-rl/stoker/eval/stats"
@@ -107,6 +108,20 @@ type Analysis struct {
 	// Resamples is the number of bootstrap resamples, at least 100; Seed names their draws.
 	Resamples int
 	Seed      uint64
+}
+
+// NewAnalysis is the analysis that the section eval asks for. An error names the key whose value the environment does not have.
+func NewAnalysis(spec *envs.Spec, e configs.Eval) (Analysis, error) {
+	a := Analysis{Resamples: e.Resamples, Seed: 1}
+	var err error
+	if a.Metrics, err = Metrics(spec, e.Metrics); err != nil {
+		return a, fmt.Errorf("eval.metrics: %w", err)
+	}
+	if a.Criteria, err = NewCriteria(spec, e.Constraint, e.Objective, e.RelativeTolerance); err != nil {
+		return a, err
+	}
+	a.Plots, err = NewPlots(spec, e.Scatter, e.Series)
+	return a, err
 }
 
 // Summarise makes estimates of every contestant and compares each learned one with every other contestant. Where none

@@ -121,8 +121,11 @@ func removeOld(dir string) error {
 	case err != nil: // not readable: gone all the same
 		old = &Summary{}
 	}
-	for _, f := range append([]string{SummaryFile, ReportFile, TableFile, ScoresFile, stepsFile, samplesFile, curveFile, frontierPointsFile,
-		frontierLevelsFile, "scatter.csv", "intervals.csv", "improvement.csv", "profile.csv"}, old.Figures...) {
+	names := []string{SummaryFile, ReportFile, TableFile, ScoresFile, stepsFile, samplesFile, curveFile, frontierPointsFile, frontierLevelsFile}
+	for _, f := range old.Figures { // and the data drawn in them
+		names = append(names, f, strings.TrimSuffix(f, filepath.Ext(f))+".csv")
+	}
+	for _, f := range names {
 		if filepath.Base(f) != f {
 			continue
 		}

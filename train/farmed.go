@@ -273,7 +273,7 @@ func (d *farmed) place(ctx context.Context, r farm.Result, p Planned) (*Result, 
 		return nil, fmt.Errorf("what worker %s left: %w", r.Worker, err)
 	}
 	if p.Resume { // an earlier part of the run
-		err = further(temp, dir, p.Experiment.Train.Checkpoint.Keep)
+		err = install(temp, dir, p.Experiment.Train.Checkpoint.Keep)
 	} else if _, there := os.Lstat(dir); there == nil {
 		err = exists(dir)
 	} else {
@@ -290,9 +290,9 @@ func (d *farmed) place(ctx context.Context, r farm.Result, p Planned) (*Result, 
 	return res, fsys.SyncDir(o.RunsDir)
 }
 
-// further moves what a worker left of a run in temp into the run's folder: what else is there, such as evaluations, stays. The
-// pointers come last: until then the run is as it was. Of keep 0 all checkpoints stay.
-func further(temp, dir string, keep int) error {
+// install moves what a worker left of a run in temp into the run's folder: what else is there, such as evaluations, stays. The
+// pointers come last: until then the run is as it was. Older checkpoints go, but where keep is 0.
+func install(temp, dir string, keep int) error {
 	fsys := durable.OS{}
 	lock, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
 	if err != nil {

@@ -141,7 +141,7 @@ func (r *run) scheduled(ctx context.Context) error {
 	if r.world.checker != nil && (again || due(plan.Evaluate.Every)) {
 		err := r.evaluate(ctx)
 		if r.state.Interrupted = errors.Is(err, errInterrupted); r.state.Interrupted && again {
-			r.saved = now // as it is, by the process that was stopped in this evaluation before
+			r.saved = now // the process that was stopped in this evaluation before has saved this state
 		}
 		if err != nil {
 			return err

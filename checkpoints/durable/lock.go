@@ -105,7 +105,10 @@ func Scratch(parent, prefix string) (dir string, leave func() error, err error) 
 	}
 	for _, e := range entries {
 		d := filepath.Join(parent, e.Name())
-		if _, err := os.Lstat(filepath.Join(d, ours)); err != nil || !strings.HasPrefix(e.Name(), prefix) {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(d, ours)); err != nil {
 			continue
 		}
 		if l, err := AcquireLock(filepath.Join(d, lock)); err == nil {

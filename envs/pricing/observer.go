@@ -324,8 +324,8 @@ func (o *Observer) Key(feature int) string {
 	return o.cfg.marketKeys()[feature-len(meterKeys)]
 }
 
-// Shares says of which feature's reading a feature shows a share of so much: a tier's realised share is of what arrived.
-// Others show their own, or none, as it is.
+// Shares tells what a feature is a share of: the feature that shows the same reading as it was measured, and the whole. A tier's
+// realised share shows what arrived over the potential load of a window. Any other feature is its own, and the whole is 1.
 func (o *Observer) Shares(m *Meters, feature int) (of int, scale float64) {
 	tier := feature - len(tierKeys)*len(o.cfg.Tiers) - len(meterKeys)
 	if tier < 0 || tier >= len(o.cfg.Tiers) || !o.cfg.Market.demands() {
