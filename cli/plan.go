@@ -129,6 +129,9 @@ func whatifCommand() *command {
 				return nil, usage("%w", err)
 			}
 			if asYAML {
+				if c.given("json") {
+					return nil, usage("--yaml prints the application's file, --json the answer: give one of them")
+				}
 				text, err := configs.DumpApp(m)
 				if err == nil {
 					_, err = c.out.Write(text)

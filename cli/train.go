@@ -99,6 +99,9 @@ func (f *trainFlags) run(c *call) (any, error) {
 	if c.given("until") && f.until < 1 {
 		return nil, usage("--until is %d, want at least 1", f.until)
 	}
+	if c.given("name") && f.name == "" {
+		return nil, usage("--name is empty, want a folder's name (left out: NAME-sSEED of the configuration)")
+	}
 	x, err := c.experiment(c.args[0], f.settings())
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/shell"
@@ -18,7 +19,11 @@ func TestUntil(t *testing.T) {
 		}
 		contains(t, "refusal", errs, "--until is "+bad+", want ")
 	}
-	code, out, errs := stoker("train", file, "--runs", runs, "--until", "10")
+	code, out, errs := stoker("train", file, "--runs", runs, "--name", "")
+	if code != exitUsage || !strings.Contains(errs, "--name is empty") {
+		t.Errorf("no name: exit %d, %s", code, errs)
+	}
+	code, out, errs = stoker("train", file, "--runs", runs, "--until", "10")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}

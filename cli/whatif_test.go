@@ -112,6 +112,7 @@ func TestWhatifWrong(t *testing.T) {
 		{exitUsage, "such as 0.05", []string{"app1", "--load", "no.yaml"}},
 		{exitUsage, "measured needs a load", []string{"app1", "--latency", "5", "--measured"}},
 		{exitUsage, "bound on latency or p95", []string{"app1", "--load", "1", "--measured"}},
+		{exitUsage, "--yaml prints the application's file", []string{"app1", "--yaml", "--json"}},
 		{exitFailed, "the fastest plan takes", []string{"app1", "--latency", "0.01", "--load", "1", "--measured"}},
 	} {
 		code, _, errs := stoker(append([]string{"whatif"}, c.args...)...)

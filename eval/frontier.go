@@ -60,7 +60,11 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 	}
 	r := Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Seeds: seeds, Workers: q.Workers,
 		Stochastic: x.Eval.Stochastic, Progress: q.Progress}
-	for _, m := range all {
+	for i, m := range all {
+		name := m.contestant.Name
+		if slices.ContainsFunc(all[:i], func(o setting) bool { return o.contestant.Name == name }) {
+			return nil, train.Usage("%q is named twice and would count double: name it once", name)
+		}
 		r.Contestants = append(r.Contestants, m.contestant)
 	}
 	played, err := Run(ctx, r)

@@ -37,6 +37,7 @@ func TestRunFrontier(t *testing.T) {
 	for text, want := range map[string]string{
 		"autoscaler.cpu": "want a baseline's name", "autoscaler=1": "want a baseline's name", "autoscaler.cpu=0.3,": "want a baseline's name",
 		"nobody": "nobody", "autoscaler.cp=1": "unknown key", "": "want a baseline's name",
+		"autoscaler.cpu=0.3,0.3": `"autoscaler.cpu, cpu 0.3" is named twice`,
 	} {
 		q.Baselines = []string{text}
 		if _, err := RunFrontier(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
