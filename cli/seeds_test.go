@@ -68,6 +68,7 @@ func TestSeedFails(t *testing.T) {
 
 // Ctrl-C saves all runs that are under way; those that are not begun are named.
 func TestSeedsStopped(t *testing.T) {
+	noSignals(t)
 	dir := t.TempDir()
 	c, errs := process(dir, "train", config(t, endless), "--seeds", "1-3", "--jobs", "2")
 	start(t, c, errs, "small-s1: 0%") // both are under way

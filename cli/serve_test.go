@@ -21,6 +21,7 @@ import (
 // startServer starts a server of one model with more flags, and returns what it prints, its URL and its exit code to come.
 func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, done chan int) {
 	t.Helper()
+	noSignals(t)
 	path := filepath.Join(t.TempDir(), "faasconf.stoker")
 	must.Do(t, os.WriteFile(path, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600))
 	out, errs, done = &shared{}, &shared{}, make(chan int, 1)
@@ -40,6 +41,9 @@ func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, 
 	return out, errs, url, done
 }
 
+// itself is this process, to be sent signals.
+func itself(t *testing.T) *os.Process { return must.Get(os.FindProcess(os.Getpid()))(t) }
+
 // A server says where it listens, answers, and ends with 0 after SIGTERM.
 func TestServe(t *testing.T) {
 	out, errs, url, done := startServer(t)
@@ -50,11 +54,11 @@ func TestServe(t *testing.T) {
 	if res.StatusCode != http.StatusOK {
 		t.Errorf("ready: %s", res.Status)
 	}
-	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	must.Do(t, itself(t).Signal(syscall.SIGHUP))
 	if !errs.wait("loading all bundles again", done) {
 		t.Fatalf("SIGHUP ends it: %s", errs.String())
 	}
-	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
+	must.Do(t, itself(t).Signal(syscall.SIGTERM))
 	if code := <-done; code != exitDone {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
@@ -71,7 +75,7 @@ func TestServeGrace(t *testing.T) {
 	if _, err := c.Read(make([]byte, 64)); err != nil { // it asks for the body: the request is under way
 		t.Fatal(err)
 	}
-	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
+	must.Do(t, itself(t).Signal(syscall.SIGTERM))
 	if code := <-done; code != exitTerminated {
 		t.Errorf("exit %d, want %d: %s%s", code, exitTerminated, out.String(), errs.String())
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,8 +19,17 @@ import (
 const endless = "train: {steps: 1000000000, envs: 2, log_every: 100, evaluate: {every: 0}, checkpoint: {every: " +
 	"1000}}\n"
 
+// noSignals skips a test that sends signals where there are none.
+func noSignals(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends a process no signal")
+	}
+}
+
 // Ctrl-C and SIGTERM save, say how to go on, and are told apart by their exit codes; resume goes on.
 func TestSignalsSave(t *testing.T) {
+	noSignals(t)
 	file, dir := config(t, endless), t.TempDir()
 	run := filepath.Join("runs", "small-s1")
 	for i, s := range []struct {
@@ -54,6 +64,7 @@ func TestSignalsSave(t *testing.T) {
 // The second signal doesn't wait, and is a failure: what the first one asked for was not done. The run is whole all
 // the same.
 func TestSecondSignal(t *testing.T) {
+	noSignals(t)
 	file, dir := config(t, endless), t.TempDir()
 	for try := 1; ; try++ {
 		name := fmt.Sprint("try", try)

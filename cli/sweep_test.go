@@ -112,6 +112,7 @@ func TestSweepKilled(t *testing.T) {
 
 // Ctrl-C saves the runs under way and says how to go on.
 func TestSweepStopped(t *testing.T) {
+	noSignals(t)
 	dir := t.TempDir()
 	c, errs := process(dir, "sweep", config(t, endless), "--grid", "agent.actor_rate=1e-4,1e-3", "--jobs", "1",
 		"--name", "x")

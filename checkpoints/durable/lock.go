@@ -112,7 +112,7 @@ func Scratch(parent, prefix string) (dir string, leave func() error, err error) 
 			continue
 		}
 		if l, err := AcquireLock(filepath.Join(d, lock)); err == nil {
-			_ = errors.Join(os.RemoveAll(d), l.Release()) // what stays is the next process's to remove
+			_ = errors.Join(l.Release(), os.RemoveAll(d)) // what stays is the next process's to remove
 		}
 	}
 	if dir, err = os.MkdirTemp(parent, prefix); err != nil {
@@ -122,7 +122,7 @@ func Scratch(parent, prefix string) (dir string, leave func() error, err error) 
 	if err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	leave = func() error { return errors.Join(os.RemoveAll(dir), l.Release()) }
+	leave = func() error { return errors.Join(l.Release(), os.RemoveAll(dir)) } // in this order: Windows removes no open file
 	if err := os.WriteFile(filepath.Join(dir, ours), nil, 0o600); err != nil {
 		return "", nil, errors.Join(err, leave())
 	}

@@ -7,13 +7,9 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -440,27 +436,5 @@ func TestDecide(t *testing.T) {
 	must.Do(t, c.err(c.frame(Decide, append([]byte{1, 0, 0, 0}, "counting"...))))
 	if got := array[float32](c, c.memory, "cart/action"); !slices.Equal(got, []float32{-501, -402}) {
 		t.Errorf("actions are %v, want those of another episode, negative", got)
-	}
-}
-
-// What is no file's descriptor is refused; a file gets the size, and is seen by both.
-func TestMemory(t *testing.T) {
-	r, w, err := os.Pipe()
-	must.Do(t, err)
-	defer w.Close()
-	for _, name := range []string{"", "x", "1", "-3", strconv.Itoa(1 << 20)} {
-		if _, err := Memory(name)(1); err == nil {
-			t.Errorf("%q passes", name)
-		}
-	}
-	if _, err := Memory(strconv.Itoa(int(r.Fd())))(1); err == nil {
-		t.Error("a pipe passes")
-	}
-	f := must.Get(os.Create(filepath.Join(t.TempDir(), "memory")))(t)
-	defer f.Close()
-	m := must.Get(Memory(strconv.Itoa(must.Get(syscall.Dup(int(f.Fd())))(t)))(5000))(t)
-	copy(m[4990:], "seen")
-	if got := must.Get(os.ReadFile(f.Name()))(t); len(got) != 5000 || string(got[4990:4994]) != "seen" {
-		t.Errorf("the file has %d bytes, want what was written", len(got))
 	}
 }
