@@ -229,7 +229,7 @@ func TestHooksNameEveryOperation(t *testing.T) {
 	d := durabletest.New()
 	var got []string
 	fsys := durabletest.WithHooks(d,
-		durabletest.Hooks{After: func(o durabletest.Op) { got = append(got, o.Kind+" "+filepath.Base(o.Path)) }})
+		durabletest.Hooks{After: func(o durabletest.Op) { got = append(got, o.Kind+" "+filepath.ToSlash(filepath.Base(o.Path))) }})
 	must.Do(t, durable.MkdirAll(fsys, "/a"))
 	must.Do(t, durable.WriteFile(fsys, "/a/f", []byte("x")))
 	want := "mkdir a, syncdir /, create .tmp-f, write .tmp-f, sync .tmp-f, close .tmp-f, rename f, syncdir a"
