@@ -60,6 +60,9 @@ func TestErrors(t *testing.T) {
 		"demand.start is 24": func(c *Config, _ *workload.Config) {
 			c.Demand.Start = 24
 		},
+		"demand.start is 30": func(c *Config, _ *workload.Config) {
+			c.Demand.Source, c.Demand.Start = Generated, 30
+		},
 		"slot_seconds is 61": func(c *Config, _ *workload.Config) {
 			c.SlotSeconds, c.Slots = 61, 10
 		},

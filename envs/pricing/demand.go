@@ -62,7 +62,7 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 		return l, fieldError("workload.draw", "given", "none where demand.source is generated: its loads come from no workload")
 	}
 	if c.Demand.Source == Generated {
-		return l, nil
+		return l, l.checkStart(c)
 	}
 	if w.Kind == workload.ClosedLoop {
 		return l, fieldError("workload.kind", w.Kind, "arrivals in open loop; users in a closed loop have no rate to price")
@@ -80,8 +80,8 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 	if l.windows = s.Minutes() / minutes; l.windows < 1 {
 		return l, fieldError("workload.minutes", s.Minutes(), fmt.Sprintf("at least a window's %d", minutes))
 	}
-	if c.Demand.Start >= l.windows {
-		return l, fieldError("demand.start", c.Demand.Start, fmt.Sprintf("a window below the load's %d", l.windows))
+	if err := l.checkStart(c); err != nil {
+		return l, err
 	}
 	l.source, l.missing = s, s.Missing()
 	l.draw = w.Draw
@@ -101,6 +101,14 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 	}
 	l.scale(l.fixed, 1)
 	return l, nil
+}
+
+// checkStart refuses a start beyond the load's windows.
+func (l *load) checkStart(c *Config) error {
+	if c.Demand.Start < l.windows {
+		return nil
+	}
+	return fieldError("demand.start", c.Demand.Start, fmt.Sprintf("a window below the load's %d", l.windows))
 }
 
 // scale brings windows' numbers to a factor on the mean load in jobs per slot.

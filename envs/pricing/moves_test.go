@@ -46,6 +46,39 @@ func TestOwnRewards(t *testing.T) {
 	}
 }
 
+// TestOwnSwitches: a function pays for what changes to it, on any vGPU that is charged, also where it gives others away;
+// vGPUs that fail at the slot's end were still there.
+func TestOwnSwitches(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"keep-alive": func(c *Config) { c.Baselines = []int{1, 4, 4} },
+		"elastic":    func(c *Config) { c.Pool = Elastic },
+		"fixed":      func(c *Config) { c.Pool = Fixed },
+		"all":        func(c *Config) { c.Costs.Switches = CountAll },
+		"failures": func(c *Config) {
+			c.Pool, c.Market.Failures = Elastic, Failures{Share: 0.5, Between: 0.1, Repair: 0.1}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := movesConfig()
+			c.Acts, c.Costs.GPU = ActsCounts, 1
+			change(&c)
+			e := must.Get(NewSlots(c, workload.Config{}, nil))(t)
+			switched := 0.0
+			play(t, e, sampled(t, e), func(out *envs.Outcome) {
+				switched += out.Info[4]
+				for f, r := range out.Rewards[0] {
+					if whole := math.Round(float64(r)); math.Abs(float64(r)-whole) > 1e-6 {
+						t.Fatalf("function %d is rewarded with %g: it pays a part of others' costs", f, r)
+					}
+				}
+			})
+			if switched == 0 {
+				t.Error("no switch was charged: the test tests less than it says")
+			}
+		})
+	}
+}
+
 // TestMoves: ARMS by moves costs about what ARMS by counts does under the same workload; only what moves cannot hold is
 // different.
 func TestMoves(t *testing.T) {

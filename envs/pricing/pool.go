@@ -217,10 +217,11 @@ func (w *world) count(f int, r role, by int32) {
 	}
 }
 
-// switchCost charges a change of function: on keep-alive vGPUs only, or where there are none, or all are counted, on
+// switchCost charges a change to function f: on keep-alive vGPUs only, or where there are none, or all are counted, on
 // every one (H4).
-func (w *world) switchCost(r role) {
+func (w *world) switchCost(f int, r role) {
 	if r == keepAlive || w.cfg.Pool != Reserved || w.cfg.Costs.Switches == CountAll {
+		w.switched[f]++
 		w.slotAcc[accSwitched]++
 		w.slotAcc[accSwitch] += w.cfg.Costs.Switch
 	}
@@ -247,7 +248,7 @@ func (w *world) activate(f int, n int32, warm bool) {
 			return
 		}
 		if w.deploy(j, f, transient, false) {
-			w.switchCost(transient)
+			w.switchCost(f, transient)
 		}
 	}
 }
@@ -263,7 +264,7 @@ func (w *world) reassign(g, f int, n int32) {
 		v.host, v.last = int32(f), int32(f)
 		w.refile(j, 0)
 		w.slotAcc[accRedeployed]++
-		w.switchCost(keepAlive)
+		w.switchCost(f, keepAlive)
 		w.ready(j, f, false)
 	}
 }

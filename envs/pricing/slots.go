@@ -22,7 +22,7 @@ type Slots struct {
 	act             *envs.Action
 	counted         []float32 // the numbers that moves stand for
 	switches        []Switches
-	keepBefore      []int32 // keep-alive vGPUs of the functions before the slot's decisions
+	costs           []float64 // what each function cost in the slot
 }
 
 // NewSlots makes the scheduling environment. The window policy acts on [Pricing]'s spec; nil holds the configured
@@ -41,7 +41,7 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	if e.cfg.Acts == ActsMoves {
 		e.counted, e.switches = make([]float32, len(o.fn)*Acts), make([]Switches, len(o.fn))
 	}
-	e.keepBefore = make([]int32, len(o.fn))
+	e.costs = make([]float64, len(o.fn))
 	return e, nil
 }
 
@@ -111,12 +111,16 @@ func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 	if e.counted != nil {
 		decided = e.counts(decided)
 	}
-	copy(e.keepBefore, e.keep)
+	own := e.cfg.Rewards == OwnRewards
+	clear(e.switched)
 	e.apply(decided)
+	if own {
+		e.ownCosts(e.costs)
+	}
 	e.endSlot()
 	e.report(out.Info, e.lastAcc)
-	if e.cfg.Rewards == OwnRewards {
-		e.rewardOwn(e.keepBefore, out.Rewards[0])
+	if own {
+		e.rewardOwn(e.costs, out.Rewards[0])
 	} else {
 		cost := e.lastAcc[accGPU] + e.lastAcc[accSwitch] + e.lastAcc[accSLA]
 		for f := range out.Rewards[0] {
@@ -192,12 +196,10 @@ func (e *Slots) counts(moves []float32) []float32 {
 	return e.counted
 }
 
-// rewardOwn writes the negative of each function's part of the last slot's cost. keepBefore has each function's number
-// of keep-alive vGPUs before the slot's decisions: a switch is charged to the function that gets the vGPU. Costs that
-// belong to no function are split evenly.
-func (w *world) rewardOwn(keepBefore []int32, rewards []float32) {
+// ownCosts writes each function's part of the cost of the slot whose decisions are carried out. A switch is charged to the
+// function that gets the vGPU.
+func (w *world) ownCosts(costs []float64) {
 	c := &w.cfg.Costs
-	rest := w.lastAcc[accGPU] + w.lastAcc[accSwitch] + w.lastAcc[accSLA]
 	for f := range w.fn {
 		charged := w.trans[f]
 		switch {
@@ -206,8 +208,16 @@ func (w *world) rewardOwn(keepBefore []int32, rewards []float32) {
 		case c.Deployed == CountAll:
 			charged += w.keep[f]
 		}
-		cost := float64(c.GPU*float64(charged)) + float64(w.cfg.Tiers[w.fn[f].tier].Penalty*float64(w.violated[f])) +
-			float64(c.Switch*float64(max(w.keep[f]-keepBefore[f], 0)))
+		costs[f] = float64(c.GPU*float64(charged)) + float64(w.cfg.Tiers[w.fn[f].tier].Penalty*float64(w.violated[f])) +
+			float64(c.Switch*float64(w.switched[f]))
+	}
+}
+
+// rewardOwn writes the negative of each function's part of the last slot's cost. Costs that belong to no function are
+// split evenly.
+func (w *world) rewardOwn(costs []float64, rewards []float32) {
+	rest := w.lastAcc[accGPU] + w.lastAcc[accSwitch] + w.lastAcc[accSLA]
+	for f, cost := range costs {
 		rest -= cost
 		rewards[f] = float32(-cost)
 	}

@@ -29,12 +29,13 @@ type world struct {
 	fingerprint uint64 // of the configuration, for copies and saved states
 	episode
 	// What follows from the episode.
-	keys    worldKeys
-	perSlot []rate  // of each function: outside bursts, inside
-	uniform []int64 // scratch of a slot: the functions' first draws of arrivals
-	shares  []float64
-	rival   float64 // the rival's share
-	steps   marketSteps
+	keys     worldKeys
+	perSlot  []rate  // of each function: outside bursts, inside
+	uniform  []int64 // scratch of a slot: the functions' first draws of arrivals
+	switched []int32 // scratch of a slot: how many switches each function is charged
+	shares   []float64
+	rival    float64 // the rival's share
+	steps    marketSteps
 	offers
 	// What is measured, and by what it is seen.
 	observer     *Observer
@@ -165,7 +166,7 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 		s.gpuOff, s.filed, s.roomLink, s.gpuLink = make([]int32, gpus), make([]int32, n), newArena(n,
 			s.roomList), newArena(gpus, s.byOff)
 	}
-	w.perSlot, w.uniform = newRates(2*nf), make([]int64, nf)
+	w.perSlot, w.uniform, w.switched = newRates(2*nf), make([]int64, nf), make([]int32, nf)
 }
 
 // allOff is the list of all vGPUs that are off, and of those that are on in a fixed pool but host nothing.
