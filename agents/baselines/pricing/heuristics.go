@@ -21,7 +21,7 @@ type ARMS = pricing.ARMS
 // NewARMS returns ARMS for environments such as env, whose pool must have keep-alive vGPUs. Where the environment's
 // actions are moves, ARMS returns moves.
 func NewARMS(c pricing.ARMSConfig, env envs.Env) (envs.Policy, error) {
-	w, err := newWorld("arms", env, pricing.Reserved)
+	w, err := newWorld(pricing.ARMSName, env, pricing.Reserved)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ type world struct {
 	n   int // functions
 }
 
-// newWorld finds the slots environment in env and checks its pool.
+// newWorld finds the slots environment in env and checks its pool and what is decided.
 func newWorld(name string, env envs.Env, pool string) (world, error) {
 	e, ok := envs.As[*pricing.Slots](env)
 	if !ok {
@@ -124,6 +124,9 @@ func newWorld(name string, env envs.Env, pool string) (world, error) {
 	c := e.Config()
 	if c.Pool != pool {
 		return world{}, fmt.Errorf("%s: the environment's pool is %s, want pool: %s", name, c.Pool, pool)
+	}
+	if c.Acts == pricing.ActsMoves && name != pricing.ARMSName {
+		return world{}, fmt.Errorf("%s: the environment's acts is %s, want %s", name, c.Acts, pricing.ActsCounts)
 	}
 	return world{c, e.Spec().Kinds[0].Agents}, nil
 }

@@ -14,11 +14,13 @@ func TestRefusals(t *testing.T) {
 	x, f := newTable(t, 1, nil), newTable(t, 1, fixed)
 	p := must.Get(pricing.New(pricing.Default(), workload.Default(), nil))(t)
 	y := newTable(t, 1, func(c *pricing.Config) { c.Pool = pricing.Elastic })
+	m := newTable(t, 1, func(c *pricing.Config) { fixed(c); c.Acts = pricing.ActsMoves })
 	for want, try := range map[string]func() error{
 		"want pool: fixed":      func() error { _, err := NewMQFQ(DefaultMQFQ(), x.env); return err },
 		"torpor: the env":       func() error { _, err := NewTorpor(DefaultTorpor(), x.env); return err },
 		"want pool: elastic":    func() error { _, err := NewHAS(DefaultHAS(), x.env); return err },
 		"want pool: reserved":   func() error { _, err := NewARMS(pricing.DefaultARMS(), f.env); return err },
+		"acts is moves, want c": func() error { _, err := NewTorpor(DefaultTorpor(), m.env); return err },
 		"want shared":           func() error { _, err := NewHAS(DefaultHAS(), y.env); return err },
 		"PricingSlots-v1 only":  func() error { _, err := NewMQFQ(DefaultMQFQ(), p); return err },
 		"stoker/Pricing-v1 onl": func() error { _, err := NewSPSS(DefaultSPSS(), x.env); return err },
