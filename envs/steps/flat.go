@@ -101,7 +101,23 @@ func choiceFeatures(k int) []envs.Component {
 // Spec implements [envs.Env].
 func (e *Flat) Spec() *envs.Spec { return e.spec }
 
-// Follow writes the action that comes nearest to an option, and calls Take where it is another one.
+// Say writes the action whose option is nearest to an option by P90.
+func (e *Flat) Say(option int, act *envs.Action) {
+	act.Kinds[0][0] = 0
+	s := e.NextStep()
+	if s < 0 {
+		return
+	}
+	options, least := e.Model().Options[s], math.Inf(1)
+	wanted := e.Model().Option(s, option).P90
+	for k, i := range e.offer {
+		if far := math.Abs(options[i].P90 - wanted); far < least {
+			act.Kinds[0][0], least = float32(k), far
+		}
+	}
+}
+
+// Follow writes the action of an option, and calls Take where it is that of none.
 func (e *Flat) Follow(option int, act *envs.Action) {
 	act.Kinds[0][0] = 0
 	if e.NextStep() < 0 {
