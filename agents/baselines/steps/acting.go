@@ -15,8 +15,10 @@ type World interface {
 	Model() *steps.Model
 	Moment() *steps.Moment
 	NextStep() int
-	// Follow writes the action of an option, or has the environment take it where no action says it.
+	// Follow writes the action of an option, or has the environment take it where no action says it. Say writes the nearest
+	// action, and leaves the environment as it is.
 	Follow(option int, act *envs.Action)
+	Say(option int, act *envs.Action)
 	// Draw returns what a step would take in seconds and cost in USD with an option if it began now: only a bound may ask.
 	Draw(step, option int) (seconds, usd float64)
 	// Request is the number of the request that is decided, and a place that no other request has while it runs; Requests
@@ -79,6 +81,11 @@ func (a *Acting) Reset(uint64) error {
 
 // Plan implements [envs.Planner].
 func (a *Acting) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error {
+	return a.plan(env, func(w World, option int) { w.Follow(option, act) })
+}
+
+// plan decides, and tells do the option.
+func (a *Acting) plan(env envs.Env, do func(w World, option int)) error {
 	w, ok := envs.As[World](env)
 	if !ok {
 		return fmt.Errorf("%s: cannot decide for %s", a.name, env.Spec().ID)
@@ -105,7 +112,7 @@ func (a *Acting) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error
 		d.Begin(m, at.SLO, at.Miss)
 		d.request = request
 	}
-	w.Follow(d.Decide(at, step), act)
+	do(w, d.Decide(at, step))
 	return nil
 }
 
@@ -145,6 +152,12 @@ type Teaching struct{ *Acting }
 func NewTeaching[D Memoryless](name string, env envs.Env, build func() (D, error)) (Teaching, error) {
 	a, err := NewActing(name, env, func() (steps.Decider, error) { return build() })
 	return Teaching{a}, err
+}
+
+// Show writes the action that comes nearest to what it decides. A learner imitates actions, and its environment stays as it
+// is.
+func (t Teaching) Show(env envs.Env, _ *envs.Observation, act *envs.Action) error {
+	return t.plan(env, func(w World, option int) { w.Say(option, act) })
 }
 
 // AppendBinary saves nothing.

@@ -1,8 +1,10 @@
 package steps
 
 import (
+	"bytes"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/internal/must"
 )
@@ -45,5 +47,36 @@ func TestMemoryless(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A teacher leaves the environment as it is, and says the action that comes nearest to what it would take, also where no
+// action says just that.
+func TestTeachingSays(t *testing.T) {
+	e := must.Get(steps.NewFlat(steps.DefaultEnv(), steps.Given{}))(t)
+	p := must.Get(NewTeaching("steps-lookahead", e, func() (*Lookahead, error) { return NewLookahead(DefaultLookahead()) }))(t)
+	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+	said, other := envs.NewAction(e.Spec()), 0
+	for seed := range uint64(20) {
+		must.Do(t, e.Reset(seed, nil, obs))
+		must.Do(t, p.Reset(0))
+		for out.Terminated = false; !out.Terminated; must.Do(t, e.Step(act, obs, out)) {
+			before := must.Get(e.AppendBinary(nil))(t)
+			must.Do(t, p.Show(e, obs, said))
+			if after := must.Get(e.AppendBinary(nil))(t); !bytes.Equal(before, after) {
+				t.Fatal("showing an action changes the environment")
+			}
+			must.Do(t, p.Plan(e, obs, act))
+			if after := must.Get(e.AppendBinary(nil))(t); bytes.Equal(before, after) {
+				if said.Kinds[0][0] != act.Kinds[0][0] {
+					t.Fatalf("it says %g, and plays %g", said.Kinds[0][0], act.Kinds[0][0])
+				}
+			} else if said.Kinds[0][0] > 0 {
+				other++
+			}
+		}
+	}
+	if other == 0 {
+		t.Error("all that it takes has an action: the test tests less than it says")
 	}
 }
