@@ -249,6 +249,9 @@ func newTeacher(c *catalog.Catalog, name string, env envs.Env) (agents.Teacher, 
 	case a.Policy != nil:
 		return policyTeacher{a.Policy}, nil
 	}
+	if t, ok := a.Planner.(agents.Teacher); ok {
+		return t, nil
+	}
 	if p, ok := a.Planner.(saved); ok {
 		return planTeacher{p}, nil
 	}
