@@ -222,6 +222,23 @@ func TestDPSuits(t *testing.T) {
 	if d.Suits(generated(t, 0, 6, 9, steps.DAGShape).m) == nil {
 		t.Error("a graph is taken for a chain")
 	}
+	// A branch may end the request: a chain that is left.
+	one := func(name string) steps.StepConfig {
+		return steps.StepConfig{Name: name, Tasks: 4, Law: steps.Law{A: 5}}
+	}
+	left := steps.App{Name: "left", Platform: steps.AWS, Steps: []steps.StepConfig{one("a"), one("b")},
+		Workflow: workflow.Graph{Nodes: []workflow.Node{{Name: "a"}, {Name: "b"}}, Edges: []workflow.Edge{
+			{From: "a", To: "b", Kind: workflow.Branch, Probability: 0.1},
+			{From: "a", To: workflow.End, Kind: workflow.Branch, Probability: 0.9},
+		}}}
+	m := must.Get(left.Compile())(t)
+	if d.Suits(m) == nil {
+		t.Error("a workflow whose second step seldom runs is planned as a chain")
+	}
+	replan := must.Get(NewReplan(DefaultReplan()))(t)
+	if new(steps.Player).Play(m, replan, rng.New(1, "left"), 2*m.Fastest, m.Unit).Decisions == 0 {
+		t.Error("replan decides nothing there")
+	}
 }
 
 // Orion by hand: two steps of certain times 4, 3, 2 and 6, 3, 2 s. From 10 s it raises the second (7 s), then the first

@@ -14,12 +14,13 @@ import (
 // graph is the order of a workflow's steps. Steps are numbered as the workflow's nodes.
 type graph struct {
 	next, prev [][]int
-	order      []int // topological
+	leaves     []bool // per step: a branch from it ends the request
+	order      []int  // topological
 }
 
 func newGraph(w *workflow.Workflow) graph {
 	n := w.NumNodes()
-	g := graph{next: make([][]int, n), prev: make([][]int, n), order: w.Order()}
+	g := graph{next: make([][]int, n), prev: make([][]int, n), leaves: make([]bool, n), order: w.Order()}
 	number := make(map[string]int, n)
 	for i := range n {
 		number[w.NodeName(i)] = i
@@ -30,6 +31,9 @@ func newGraph(w *workflow.Workflow) graph {
 		if ok && also {
 			g.next[from], g.prev[to] = append(g.next[from], to), append(g.prev[to], from)
 		}
+		if ok && e.To == workflow.End && e.Kind == workflow.Branch {
+			g.leaves[from] = true
+		}
 	}
 	return g
 }
@@ -37,7 +41,7 @@ func newGraph(w *workflow.Workflow) graph {
 // fork is the first step at which paths part or meet, -1 in a chain.
 func (g *graph) fork() int {
 	for i := range g.next {
-		if len(g.next[i]) > 1 || len(g.prev[i]) > 1 {
+		if len(g.next[i]) > 1 || len(g.prev[i]) > 1 || g.leaves[i] {
 			return i
 		}
 	}
