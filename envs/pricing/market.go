@@ -39,7 +39,7 @@ const (
 )
 
 // Failures take a part of the vGPUs away together: those with the highest numbers. A vGPU at work ends its job first.
-// Keep-alive vGPUs that are away are not paid for.
+// What is away is not paid for.
 type Failures struct {
 	// Share is the share of the vGPUs that fails, rounded to whole ones; 0 is none.
 	Share float64 `yaml:"share" json:"share" range:"[0,1)"`

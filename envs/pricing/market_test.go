@@ -200,6 +200,25 @@ func TestFailuresTakeCapacity(t *testing.T) {
 	}
 }
 
+// In a fixed pool, too, vGPUs that are away are neither on nor paid for.
+func TestFailuresInFixedPool(t *testing.T) {
+	c := formConfig("market")
+	c.Pool, c.Windows, c.Market.Failures = Fixed, 12, Failures{Share: 0.5, Between: 1.5, Repair: 1.5}
+	e := must.Get(NewSlots(c, workload.Default(), nil))(t)
+	base, deployed := must.Get(e.spec.InfoIndex("base"))(t), must.Get(e.spec.InfoIndex("deployed"))(t)
+	least := 1.0
+	play(t, e, sampled(t, e), func(out *envs.Outcome) {
+		want := c.Costs.Fixed * out.Info[deployed] * float64(c.VGPUs) / float64(c.Slots)
+		if math.Abs(out.Info[base]-want) > 1e-9 {
+			t.Fatalf("%g of the vGPUs are on and cost %g, want %g", out.Info[deployed], out.Info[base], want)
+		}
+		least = min(least, out.Info[deployed])
+	})
+	if least > 0.5 {
+		t.Errorf("%g of the vGPUs are always on, want half of them while the others are away", least)
+	}
+}
+
 // What is wrong with a market is named by its key.
 func TestMarketErrors(t *testing.T) {
 	for want, change := range map[string]func(*Market){

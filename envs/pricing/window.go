@@ -86,8 +86,8 @@ func (w *world) endSlot() {
 		charged = on
 	}
 	if w.cfg.Pool == Fixed {
-		charged, on = 0, int32(w.cfg.VGPUs)
-		a[accBase] = float64(c.Fixed * float64(w.cfg.VGPUs) / h)
+		charged, on = 0, w.transients+w.allOff().n // all that are there
+		a[accBase] = float64(c.Fixed * float64(on) / h)
 	}
 	a[accGPU] += float64(c.GPU * float64(charged))
 	a[accBusy] += float64(w.busy)
