@@ -301,6 +301,7 @@ const (
 	mostNodes    = 1 << 12
 	mostAmounts  = 16
 	mostFunction = 1 << 12
+	mostHour     = 1e10 // USD of the whole cluster; in pUSD a second it fits 64 bits
 )
 
 // Validate names the first field that is wrong.
@@ -327,12 +328,17 @@ func (c *Config) Validate() error {
 }
 
 func (c *Config) validateNodes() error {
-	nodes := 0
+	nodes, hour := 0, 0.0
 	for _, n := range c.Nodes {
 		nodes += n.Count
+		hour += n.Price * float64(n.Count) * (c.Prices.CPU*float64(n.CPU)/1000 +
+			c.Prices.Memory*max(1, c.Prices.Idle)*float64(n.Memory)/1000 + c.Prices.GPU*float64(n.GPU))
 	}
 	if nodes < 1 || nodes > mostNodes {
 		return bounds.Errorf("nodes", "are %d in all, want 1 to %d", nodes, mostNodes)
+	}
+	if hour > mostHour {
+		return bounds.Errorf("prices", "are %+v, with which all nodes cost %g USD an hour, want at most %g", c.Prices, hour, mostHour)
 	}
 	return nil
 }

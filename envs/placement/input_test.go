@@ -48,6 +48,7 @@ func TestBadConfigurations(t *testing.T) {
 		{func(c *Config) { c.Workflows[0].Share = 0 }, "workflows have shares of 0 in all"},
 		{func(c *Config) { c.Nodes = nil }, "nodes are 0 in all"},
 		{func(c *Config) { c.Nodes[1].Speed = 0 }, "nodes[1].speed is 0, want 0.001 to 1000"},
+		{func(c *Config) { c.Prices.CPU, c.Nodes[0].Price = 1e6, 1e6 }, "USD an hour, want at most 1e+10"},
 		{func(c *Config) { c.Nodes[1].Count = -1 }, "nodes[1].count is -1"},
 		{func(c *Config) { c.Nodes[0].Network = 1 << 21 }, "nodes[0].network is 2097152"},
 		{func(c *Config) { c.Amounts = []float64{0.5, 2} }, "amounts are [0.5 2], want at most 16 with 1 among them"},
