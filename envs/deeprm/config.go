@@ -168,8 +168,18 @@ func (c *Config) Validate() error {
 			return bounds.Errorf(f.key+".high", "is %d: such a job never fits, the cluster has %d %s", f.got.High, f.hi, f.what)
 		}
 	}
-	return c.validateJobs(last)
+	if err := c.validateJobs(last); err != nil {
+		return err
+	}
+	if l := NewLayout(c); l.Width() > mostNumbers {
+		return bounds.Errorf("observation", "is %s of %d numbers, want at most %d, or %s", c.Observation, l.Width(), mostNumbers,
+			Compact)
+	}
+	return nil
 }
+
+// mostNumbers is the most that an observation has: a wrong number must give an error, not use up the memory.
+const mostNumbers = 1 << 26
 
 // validateJobs checks the job sets that are given; jobs may be as long as last.
 func (c *Config) validateJobs(last int) error {

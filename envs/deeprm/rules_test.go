@@ -214,6 +214,8 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		{func(c *Config) { c.Other = Between{2, 1} }, "other is 2 to 1, want low ≤ high"},
 		{func(c *Config) { c.Rate = math.NaN() }, "rate is NaN, want 0 to 1"},
 		{func(c *Config) { c.Resources = 5 }, "resources is 5, want 1 to 4"},
+		{func(c *Config) { c.Slots, c.Dominant.High, c.Visible, c.Horizon = 4096, 4096, 1024, 4096 },
+			"observation is image of 34393300992 numbers, want at most 67108864, or compact"},
 		{func(c *Config) { c.MaxTime = 10 }, "max_time is 10, want at least steps, 50"},
 		{func(c *Config) { c.Start = "soon" }, `start is "soon", want one of now, earliest`},
 		{func(c *Config) { c.Jobs = [][]Job{{{0, 1, []int{11, 1}}}} },
