@@ -58,6 +58,32 @@ func TestLearnsUnderMasks(t *testing.T) {
 	}
 }
 
+// A target that is due several times in a round of updates moves as often, and never for the steps before the first round.
+func TestTargetFollowsAsOftenAsDue(t *testing.T) {
+	c := quick()
+	c.TargetEvery, c.Tau, c.UpdateEvery = 1, 0.1, 6
+	l := learn(t, c, choicetest.Toy{Length: 5}, 400)
+	get := func(n nets.Net) []float32 {
+		x := make([]float32, nets.Size(n.Params()))
+		n.Params().Get(x)
+		return x
+	}
+	for _, k := range []struct {
+		updates, steps int64 // target updates so far, and steps
+		share          float64
+	}{{394, 400, 1 - math.Pow(0.9, 6)}, {399, 400, 0.1}, {0, 400, 0.1}, {400, 400, 0}} {
+		l.targetUpdates, l.Steps = k.updates, k.steps
+		before, net := get(l.update.target), get(l.update.net)
+		l.EndRound()
+		for i, x := range get(l.update.target) {
+			want := float64(before[i]) + k.share*(float64(net[i])-float64(before[i]))
+			if math.Abs(float64(x)-want) > 1e-6 {
+				t.Fatalf("%d of %d target updates: number %d becomes %g, want %g", k.updates, k.steps, i, x, want)
+			}
+		}
+	}
+}
+
 // Where everything pays 1 a state is worth 1/(1−γ) if episodes are cut, and 1 if the world ends with each step.
 func TestTruncationBootstraps(t *testing.T) {
 	for _, k := range []struct {

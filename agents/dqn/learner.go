@@ -221,10 +221,15 @@ func (l *Learner) Step() error {
 	return l.update.run(&l.memory.batch)
 }
 
-// EndRound implements [offpolicy.Method]: the target network follows where that is due.
+// EndRound implements [offpolicy.Method]: the target network follows as often as has become due since the last round. Before
+// the first round it was equal, and needed no update.
 func (l *Learner) EndRound() {
 	if due := l.Steps / l.c.TargetEvery; due > l.targetUpdates {
-		l.update.updateTarget(l.c.Tau)
+		times := due - l.targetUpdates
+		if l.targetUpdates == 0 {
+			times = 1
+		}
+		l.update.updateTarget(l.c.Tau, times)
 		l.targetUpdates = due
 	}
 }

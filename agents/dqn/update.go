@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // update is one step of Q-learning on a batch (Mnih et al., 2015; double: van Hasselt et al., 2016):
@@ -109,11 +110,14 @@ func (u *update) run(b *batch) error {
 	return nil
 }
 
-// updateTarget moves the target network: θ' ← θ' + τ(θ − θ').
-func (u *update) updateTarget(tau float64) {
+// updateTarget moves the target network some times: θ' ← θ' + τ(θ − θ').
+func (u *update) updateTarget(tau float64, times int64) {
 	if tau == 1 {
 		u.e.Copy(u.target.Params(), u.net.Params())
 		return
+	}
+	if times > 1 {
+		tau = 1 - portable.Pow(1-tau, float64(times))
 	}
 	u.e.Lerp(u.target.Params(), u.net.Params(), tau)
 }
