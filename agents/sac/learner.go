@@ -181,6 +181,18 @@ func (l *Learner) Parts(p *saved.Parts) {
 	}
 }
 
+// Adopt implements [agents.Learner]. A temperature that is not tuned stays the configured one.
+func (l *Learner) Adopt(s *agents.State) error {
+	p := l.update.temperature.Params()
+	own := make([]float32, nets.Size(p))
+	p.Get(own)
+	if err := l.Loop.Adopt(s); err != nil || l.c.Autotune {
+		return err
+	}
+	p.Set(own)
+	return l.ctx.Train.Err()
+}
+
 // memory is the replay. A row is a transition of all agents: observations as the environment gave them, actions in
 // (−1, 1), unscaled rewards.
 type memory struct {

@@ -149,6 +149,23 @@ func TestPolicyFile(t *testing.T) {
 	}
 }
 
+// Who begins with another run's weights has its temperature where it is tuned, else the configured one.
+func TestAdoptsTheTemperatureWhereTuned(t *testing.T) {
+	from := learn(t, quick(), 600)
+	s := agents.NewState()
+	must.Do(t, from.Save(s))
+	for _, tuned := range []bool{true, false} {
+		c := quick()
+		c.Autotune, c.Alpha = tuned, 0.05
+		l := learn(t, c, 2)
+		must.Do(t, l.Adopt(s))
+		want := map[bool]float64{true: from.update.alpha(), false: 0.05}[tuned]
+		if got := l.update.alpha(); math.Abs(got-want) > 1e-6 {
+			t.Errorf("autotune %v: alpha is %g, want %g", tuned, got, want)
+		}
+	}
+}
+
 // Learning allocates nothing per step once all is warm.
 func TestNoAllocations(t *testing.T) {
 	learner := learn(t, quick(), 600)
