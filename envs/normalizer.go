@@ -65,7 +65,7 @@ func (n *Normalizer) Update(rows []float32) {
 }
 
 // Adopt takes over what Affine gave of statistics over count rows. A scale of 1 stands for a variance of 1, also where it
-// was that of a feature that had not varied.
+// was that of a feature that had not varied. The largest scale is that of the least variance there is.
 func (n *Normalizer) Adopt(shift, scale []float32, count float64) error {
 	if len(shift) != n.width || len(scale) != n.width || !(count > 0) {
 		return fmt.Errorf("envs: %g rows with %d means and %d scales, want %d of each", count, len(shift), len(scale), n.width)
@@ -78,7 +78,7 @@ func (n *Normalizer) Adopt(shift, scale []float32, count float64) error {
 	n.count, n.stale = count, true
 	for i := range n.mean {
 		s := float64(scale[i])
-		n.mean[i], n.m2[i] = float64(shift[i]), float64(count*max(0, 1/(s*s)-varianceFloor))
+		n.mean[i], n.m2[i] = float64(shift[i]), float64(count*max(leastVariance, 1/(s*s)-varianceFloor))
 	}
 	return nil
 }
@@ -104,6 +104,9 @@ func (n *Normalizer) Affine() (shift, scale []float32) {
 
 // varianceFloor bounds the scale of a feature that hardly varies.
 const varianceFloor = 1e-8
+
+// leastVariance is more than 0, which would stand for a feature that has not varied, and nothing beside varianceFloor.
+const leastVariance = 1e-300
 
 func (n *Normalizer) refresh() {
 	if !n.stale {

@@ -87,27 +87,27 @@ func TestNormalizerFrozenAndSaved(t *testing.T) {
 
 // Statistics that come back from what Apply does with them do the same, and move slowly.
 func TestNormalizerAdopt(t *testing.T) {
-	from := must.Get(envs.NewNormalizer(3, 5))(t)
+	from := must.Get(envs.NewNormalizer(4, 5))(t)
 	s := rng.NewStream(1, "rows")
 	for range 1000 {
-		from.Update([]float32{float32(20 + 3*s.Norm()), float32(1e-3 * s.Norm()), 7})
+		from.Update([]float32{float32(20 + 3*s.Norm()), float32(1e-3 * s.Norm()), 7, float32(1e-8 * s.Norm())})
 	}
 	shift, scale := from.Affine()
-	to := must.Get(envs.NewNormalizer(3, 5))(t)
+	to := must.Get(envs.NewNormalizer(4, 5))(t)
 	must.Do(t, to.Adopt(shift, scale, 1e6))
 	gotShift, gotScale := to.Affine()
 	if !slices.Equal(gotShift, shift) || !slices.Equal(gotScale, scale) || to.Count() != 1e6 {
 		t.Errorf("%v, %v of %g rows, want %v, %v of 1e6", gotShift, gotScale, to.Count(), shift, scale)
 	}
-	to.Update([]float32{1e3, 0, 7})
+	to.Update([]float32{1e3, 0, 7, 0})
 	if moved, _ := to.Affine(); !(moved[0] > shift[0] && moved[0] < shift[0]+0.01) {
 		t.Errorf("a row of 1000 moves the mean from %g to %g", shift[0], moved[0])
 	}
 	for _, c := range []struct {
 		shift, scale []float32
 		count        float64
-	}{{shift[:2], scale[:2], 1}, {shift, scale, 0}, {shift, []float32{1, 0, 1}, 1}, {shift, []float32{1, float32(math.NaN()), 1}, 1},
-		{[]float32{float32(math.Inf(1)), 0, 0}, scale, 1}} {
+	}{{shift[:2], scale[:2], 1}, {shift, scale, 0}, {shift, []float32{1, 0, 1, 1}, 1},
+		{shift, []float32{1, float32(math.NaN()), 1, 1}, 1}, {[]float32{float32(math.Inf(1)), 0, 0, 0}, scale, 1}} {
 		before := must.Get(to.AppendBinary(nil))(t)
 		if err := to.Adopt(c.shift, c.scale, c.count); err == nil || !bytes.Equal(must.Get(to.AppendBinary(nil))(t), before) {
 			t.Errorf("%v, %v, %g: error %v, want one, and the statistics as they were", c.shift, c.scale, c.count, err)
