@@ -139,9 +139,18 @@ func (p *Policy) decide(w *worker, s *sequence, r *Request) (Decision, error) {
 			out = &w.other
 		}
 	}
+	seen := r.Seen
+	if d.Reason == OutOfRange || d.Reason == NotFinite {
+		seen = &w.seen
+		p.guard.tame(r.Seen, seen)
+	}
 	var failed error
 	if d.Reason == "" {
 		d, failed = p.act(learned, w, r.Seen, out)
+	} else if p.agent.State {
+		// A policy with a state sees every observation, so that it is up to date when it decides again. What it does now is not
+		// used, nor is an error.
+		_ = learned.Act(seen, &w.other, true)
 	}
 	p.counts.add(d.Reason)
 	if d.Reason != "" && r.Shadow != nil {
@@ -161,11 +170,7 @@ func (p *Policy) decide(w *worker, s *sequence, r *Request) (Decision, error) {
 		return d, nil
 	}
 	// A rule with a state sees every observation, so that it is up to date when it has to act.
-	seen, to := r.Seen, r.Out
-	if d.Reason == OutOfRange || d.Reason == NotFinite {
-		seen = &w.seen
-		p.guard.tame(r.Seen, seen)
-	}
+	to := r.Out
 	if !acts {
 		to = &w.other
 	}

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
-	"github.com/stoker-rl/stoker/envs"
 )
 
 // limits are the limits of the features of one kind of rows. They are empty where nothing is known: then only numbers
@@ -38,13 +37,15 @@ func (l *limits) set(ranges []bundle.Range) {
 
 // look looks at rows, and says which number must not be seen.
 func (l *limits) look(rows []float32, active []bool) (Reason, Where) {
+	n, count, first := l.width, uint64(0), -1
 	if l.low == nil {
-		if i := envs.NotFinite(rows); i >= 0 {
-			return NotFinite, l.where(rows, i)
+		for i, x := range rows {
+			if x-x != 0 && (active == nil || active[i/n]) {
+				return NotFinite, l.where(rows, i)
+			}
 		}
 		return "", Where{}
 	}
-	n, count, first := l.width, uint64(0), -1
 	low, high := l.usualLow[:n], l.usualHigh[:n]
 	for i := range len(rows) / max(1, n) {
 		if active != nil && !active[i] {

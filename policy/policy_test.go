@@ -257,6 +257,58 @@ func TestIllegalNumbers(t *testing.T) {
 	}
 }
 
+// witness is a policy with a state: it remembers number 3 of what it sees.
+type witness struct {
+	liar
+	saw *[]float32
+}
+
+func (w *witness) Act(o *envs.Observation, act *envs.Action, deterministic bool) error {
+	*w.saw = append(*w.saw, o.Kinds[0].Values[3])
+	return w.liar.Act(o, act, deterministic)
+}
+
+// A policy with a state also sees what the guard keeps it from deciding on: within range, so that the next decision follows
+// from the one before.
+func TestStateSeesEveryObservation(t *testing.T) {
+	f := policytest.Zoo(t, "hops-pricer", 20)
+	f.Seen[0].Features[3] = bundle.Range{Least: 0, Low: 0.1, Median: 0.25, High: 0.9, Greatest: 1}
+	var saw []float32
+	w := &witness{liar{does: f.SelfTest[0].Kinds[0].Action}, &saw}
+	f.SelfTest = f.SelfTest[:1]
+	p := served(t, f, policy.Options{Agents: []policy.Agent{{Name: f.Agent.Name, State: true,
+		Open: func(*agents.PolicyFile, *envs.Spec, nets.Engine) (agents.Policy, error) { return w, nil }}}})
+	o, out := shown(t, p, 0), p.NewAction()
+	saw = saw[:0]
+	var by []policy.By
+	for _, x := range []float32{0.5, 3, float32(math.NaN()), 0.75} {
+		o.Kinds[0].Values[3] = x
+		by = append(by, decide(t, p, o, out).By)
+	}
+	if want := []float32{0.5, 1, 0.25, 0.75}; !slices.Equal(saw, want) {
+		t.Errorf("it saw %v, want %v", saw, want)
+	}
+	if want := []policy.By{policy.ByPolicy, policy.ByFallback, policy.ByFallback, policy.ByPolicy}; !slices.Equal(by, want) {
+		t.Errorf("decided by %v, want %v", by, want)
+	}
+}
+
+// Without ranges numbers of absent agents count as little as with them.
+func TestAbsentWithoutRanges(t *testing.T) {
+	f := policytest.Zoo(t, "faasconf", 5)
+	f.Seen = nil
+	p := served(t, f, policy.Options{})
+	o, out := shown(t, p, 0), p.NewAction()
+	o.Kinds[0].Values[1] = float32(math.NaN())
+	for _, active := range []bool{true, false} {
+		o.Kinds[0].Active[0] = active
+		want := map[bool]policy.Reason{true: policy.NotFinite, false: ""}[active]
+		if d := decide(t, p, o, out); d.Reason != want {
+			t.Errorf("a NaN of an agent that is present, %v: %v, want %q", active, d, want)
+		}
+	}
+}
+
 // A policy that panics takes no worker with it.
 func TestPanic(t *testing.T) {
 	f := policytest.Zoo(t, "hops-pricer", 2)
