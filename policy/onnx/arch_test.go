@@ -3,6 +3,7 @@ package onnx_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -77,6 +78,37 @@ func TestEveryActor(t *testing.T) {
 				t.Errorf("of %d actions %d differ, %d of these at a tie; largest error %g", a.Actions, a.Unequal, a.AtTie, a.Largest)
 			}
 		})
+	}
+}
+
+// What an absent agent sees, NaN included, does not reach those that see the others' mean.
+func TestAbsentAgentsInTheMean(t *testing.T) {
+	onnxtest.Python(t)
+	spec := team()
+	text := must.Get(envs.EncodeSpec(spec))(t)
+	k := &spec.Kinds[0]
+	arch := nets.MLP{Agents: k.Agents, In: []nets.Port{{Name: "observation", Width: 2 * k.Observation.Width()}},
+		Hidden: []int{7}, Out: k.Action.MaskWidth(), Activation: nets.Tanh}
+	f := &bundle.File{Spec: text, Agent: bundle.Agent{Name: "mine", Env: spec.ID}, Arrays: map[string]bundle.Array{},
+		Environment: bundle.Environment{ID: spec.ID, Config: []byte("{}")}}
+	f.Agent.Description = must.Get(json.Marshal(actor.Description{Format: actor.Format, Kinds: []actor.Kind{{
+		Name: "agent", Head: actor.Softmax, Mix: actor.Mean, Network: actor.Network{Arch: arch},
+		Action: actor.Action{Choices: []int{3, 2}},
+	}}}))(t)
+	weights := nets.InitialParams(arch, rng.New(1, "onnx: weights"))
+	f.Arrays["agent.network"] = bundle.Array{Shape: []int{k.Agents, len(weights) / k.Agents}, Data: weights}
+	steps := choose(t, f, spec, 50)
+	w := k.Observation.Width()
+	for _, s := range steps {
+		for i := range s.Seen.Kinds[0].Values {
+			if !s.Seen.Kinds[0].Active[i/w] {
+				s.Seen.Kinds[0].Values[i] = float32(math.NaN())
+			}
+		}
+	}
+	a := onnxtest.Agree(t, f, must.Get(onnx.Write(f))(t), spec, steps)
+	if a.Largest > 2e-6 || a.Beyond > 0 || a.Actions == 4*len(steps) {
+		t.Errorf("of %d actions %d differ, largest error %g", a.Actions, a.Unequal, a.Largest)
 	}
 }
 

@@ -347,8 +347,9 @@ func (p *policy) network(i int, k *actor.Kind) (*vectors, string, error) {
 func (p *policy) others(v *vectors, seen string) string {
 	p.under = v.prefix + "others/"
 	defer func() { p.under = "" }()
-	here, x := p.cast(v.here, model.Double), p.cast(seen, model.Double)
-	x = p.do("Mul", x, here)
+	here := p.cast(v.here, model.Double)
+	// A product with here would keep a NaN of an absent agent.
+	x := p.cast(p.do("Where", v.here, seen, p.number(0)), model.Double)
 	others := p.do("Sub", p.sum(here, 1), p.double(1)) // how many
 	mean := p.do("Div", p.do("Sub", p.sum(x, 1), x), p.do("Max", others, p.double(1)))
 	some := p.do("And", v.here, p.do("GreaterOrEqual", others, p.double(1)))
