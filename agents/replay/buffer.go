@@ -31,7 +31,8 @@ type Buffer struct {
 	next    int64 // number of the next row
 }
 
-// maxNumbers bounds a buffer at 4 TiB, far below where making it would panic. It has memory for a few rows at first.
+// maxNumbers bounds a buffer at 4 TiB, far below where making it would panic. It has memory for a few rows at first, and
+// twice as much whenever it is full.
 const maxNumbers, few = 1 << 40, 4096
 
 // New returns an empty buffer of at most capacity rows.
@@ -73,11 +74,10 @@ func (b *Buffer) Next() int64 { return b.next }
 // through [Row.Column].
 func (b *Buffer) Add() Row {
 	if i := b.next % b.cap; int(i+1)*b.width > len(b.rows) {
-		// Not before: who evaluates, exports, checks or hardly trains a learner never fills its buffer, of a gigabyte maybe.
-		was, n := b.rows, b.cap
-		if i < few {
-			n = min(n, few)
-		}
+		// Not before: who evaluates, exports, checks or hardly trains a learner never fills its buffer, of a gigabyte maybe,
+		// and a short training may have one that is larger than the machine.
+		was := b.rows
+		n := min(max(few, int64(2*len(was)/b.width), i+1), b.cap)
 		b.rows = make([]float32, int(n)*b.width)
 		huge(b.rows)
 		copy(b.rows, was)

@@ -195,3 +195,20 @@ func TestGrows(t *testing.T) {
 		}
 	}
 }
+
+// A buffer takes memory for the rows that come, not for all that it may hold.
+func TestTakesMemoryForWhatIsHeld(t *testing.T) {
+	b := must.Get(New([]Column{{"s", 4}}, maxNumbers/4))(t)
+	for n := range 3 * few {
+		b.Add().Column(0)[0] = float32(n)
+	}
+	if len(b.rows) > 4*4*few {
+		t.Errorf("%d rows have memory for %d numbers", b.Len(), len(b.rows))
+	}
+	got := make([]float32, 4)
+	for _, n := range []int64{0, few - 1, few, 2 * few, 3*few - 1} {
+		if b.Gather(0, []int64{n}, 1, got); got[0] != float32(n) {
+			t.Errorf("row %d is %v", n, got)
+		}
+	}
+}
