@@ -152,6 +152,7 @@ func TestInitFromRefuses(t *testing.T) {
 		{"a policy only", policy, nil, true, "want a full checkpoint"},
 		{"damaged", damaged, nil, false, "refused"},
 		{"another width", teacher, []string{"agent.hidden=[5]"}, true, "has shape"},
+		{"another activation", teacher, []string{"agent.activation=tanh"}, true, "its network.arch.activation is relu, want tanh"},
 		{"learned standardised", teacher, []string{"agent.standardise=false"}, true, "want standardise: true"},
 		{"sees what it has standardised", teacher, []string{"wrappers.normalize_observation.clip=5"}, true, "set wrappers.normalize_observation.clip=0"},
 	} {

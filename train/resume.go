@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/normalise"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
@@ -332,6 +333,9 @@ func initFrom(w *world, path string) error {
 	if its, own := normalise.Clip(p), float32(w.x.Wrappers.NormalizeObservation.Clip); its != own {
 		return Usage("--init-from %s: what its policy sees is standardised within ±%g (0: as it is), here within ±%g: set "+
 			"wrappers.normalize_observation.clip=%g", path, its, own, its)
+	}
+	if err := actor.CheckAdopted(w.learner, p); err != nil {
+		return Usage("--init-from %s: %w", path, err)
 	}
 	s, err := readLearner(c)
 	if err != nil {

@@ -55,19 +55,61 @@ func alike(f *agents.PolicyFile, l agents.Learner, spec *envs.Spec) (*Descriptio
 		}
 	}
 	for i := range d.Kinds {
-		is, wants := map[string]any{}, map[string]any{}
-		if err := errors.Join(d.Kinds[i].learned(is), want.Kinds[i].learned(wants)); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.Kinds[i].Name, err)
-		}
-		all := maps.Clone(is)
-		maps.Copy(all, wants)
-		for _, what := range slices.Sorted(maps.Keys(all)) {
-			if is[what] != wants[what] {
-				return nil, fmt.Errorf("%s: its %s is %v, want %v", d.Kinds[i].Name, what, is[what], wants[what])
-			}
+		if err := d.Kinds[i].differs(&want.Kinds[i], nil); err != nil {
+			return nil, err
 		}
 	}
 	return d, nil
+}
+
+// differs names a part of a kind that weights depend on and that another kind has otherwise, among some parts; nil for all.
+func (k *Kind) differs(want *Kind, parts []string) error {
+	is, wants := map[string]any{}, map[string]any{}
+	if err := errors.Join(k.learned(is), want.learned(wants)); err != nil {
+		return fmt.Errorf("%s: %w", k.Name, err)
+	}
+	if parts == nil {
+		all := maps.Clone(is)
+		maps.Copy(all, wants)
+		parts = slices.Sorted(maps.Keys(all))
+	}
+	for _, what := range parts {
+		if is[what] != wants[what] {
+			return fmt.Errorf("%s: its %s is %v, want %v", k.Name, what, is[what], wants[what])
+		}
+	}
+	return nil
+}
+
+// hidden are the parts of a description that weights depend on and whose sizes do not show it.
+var hidden = []string{"head", "mix", "joint", "bounds", "network.kind", "network.arch.activation", "network.arch.final",
+	"network.arch.mix", "network.arch.score", "network.arch.skip"}
+
+// CheckAdopted says where a learner's networks compute something else of a policy's weights than the policy does, although
+// they may have as many: by another activation, for instance. A description of another package is taken as it is.
+func CheckAdopted(l agents.Learner, f *agents.PolicyFile) error {
+	p, err := l.Policy()
+	if err != nil {
+		return err
+	}
+	own, err := p.Export()
+	if err != nil || !Describes(f.Description) || !Describes(own.Description) {
+		return err
+	}
+	var its, mine Description
+	if err := errors.Join(json.Unmarshal(f.Description, &its), json.Unmarshal(own.Description, &mine)); err != nil {
+		return err
+	}
+	for i := range min(len(its.Kinds), len(mine.Kinds)) {
+		k, want := &its.Kinds[i], &mine.Kinds[i]
+		if k.Network.Arch == nil || want.Network.Arch == nil { // a held action
+			continue
+		}
+		if err := k.differs(want, hidden); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // learned lists what the weights of a kind depend on.
