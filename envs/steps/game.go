@@ -120,14 +120,11 @@ func (g *Game) decide(option int, out *envs.Outcome) error {
 	if err := w.m.check(w.step(), option); err != nil {
 		return fmt.Errorf("%s: %w", g.id, err)
 	}
-	spent := w.at.Spent
-	if err := g.take(option); err != nil {
+	usd, miss, err := g.take(option)
+	if err != nil {
 		return fmt.Errorf("%s: %w", g.id, err)
 	}
-	reward := -(w.at.Spent - spent) / unit
-	if w.over() && w.late() {
-		reward -= w.at.Miss / unit
-	}
+	reward := -usd/unit - miss/unit
 	clear(out.Info)
 	if !g.running {
 		g.judge(out.Info)
@@ -175,17 +172,23 @@ func quantities() []envs.Quantity {
 	}
 }
 
-// take runs the step to decide with an option and goes on to the next decision.
-func (g *Game) take(option int) error {
+// take runs the step to decide with an option and goes on to the next decision. It returns the price of the step, and that
+// of a miss where the request ends late: the next request of a stream may take the walk over.
+func (g *Game) take(option int) (usd, miss float64, err error) {
 	w := g.walk
+	spent := w.at.Spent
 	w.take(option, w.m.configuration(w.step(), option))
 	g.taken = append(g.taken, int32(option))
+	usd = w.at.Spent - spent
 	if w.over() {
+		if w.late() {
+			miss = w.at.Miss
+		}
 		if err := g.finish(w); err != nil {
-			return err
+			return usd, miss, err
 		}
 	}
-	return g.advance()
+	return usd, miss, g.advance()
 }
 
 // judge reports what the requests came to.
@@ -233,7 +236,7 @@ func (g *Game) restore(from episode, taken []int32) error {
 		if err := w.m.check(s, int(option)); err != nil {
 			return fmt.Errorf("decision %d: %w", k, err)
 		}
-		if err := g.take(int(option)); err != nil {
+		if _, _, err := g.take(int(option)); err != nil {
 			return err
 		}
 	}

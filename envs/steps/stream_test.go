@@ -128,6 +128,29 @@ func TestStreamWarm(t *testing.T) {
 	}
 }
 
+// The rewards of a stream add up to minus the prices of all its requests and of those that end late, also where a request
+// begins after the one before has ended.
+func TestStreamRewards(t *testing.T) {
+	for _, rate := range []float64{0.1, 6, 600} {
+		c := few()
+		c.Requests, c.SLO, c.Miss, c.Rate = 12, []float64{1, 1}, []float64{3, 3}, []float64{rate, rate}
+		e := must.Get(New(c, Given{}))(t)
+		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+		must.Do(t, e.Reset(1, nil, obs))
+		sum := 0.0
+		for !out.Terminated {
+			act.Kinds[0][0] = float32(len(e.Model().Options[e.NextStep()]) - 1) // the slowest
+			must.Do(t, e.Step(act, obs, out))
+			sum += float64(out.Rewards[0][0])
+		}
+		n := float64(c.Requests)
+		want := -out.Info[atCost]*n/e.Model().Unit - 3*out.Info[atMissed]*n
+		if out.Info[atMissed] == 0 || math.Abs(sum/want-1) > 1e-5 {
+			t.Errorf("%g a minute: rewards add up to %g, want %g, with %g %% late", rate, sum, want, 100*out.Info[atMissed])
+		}
+	}
+}
+
 // A step that is prewarmed in time begins warm. Its dummy calls and its idle instances are paid for.
 func TestPrewarm(t *testing.T) {
 	c := DefaultEnv()
