@@ -192,6 +192,7 @@ func (s *Set) Unload(name string) error {
 	}
 	m.mu.Lock()
 	before := m.current.Swap(nil)
+	m.failed = nil // of a file that was refused: Poll would load the next one
 	m.mu.Unlock()
 	if before != nil && s.options.Tell != nil {
 		s.options.Tell(Event{Model: name, Before: before})

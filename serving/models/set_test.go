@@ -79,6 +79,20 @@ func TestFolder(t *testing.T) {
 	if !slices.Equal(s.Names(), []string{"a"}) {
 		t.Error("an unloaded model came back by itself")
 	}
+	for _, data := range [][]byte{[]byte("cut"), all[0]} { // nor where its file had been refused before
+		put(t, filepath.Join(dir, "b.stoker"), data)
+		err, refused := s.Load("b"), len(data) < 10
+		if (err != nil) != refused || s.Unload("b") != nil || s.Index()[1].Reason != "unloaded" {
+			t.Errorf("load and unload of %d bytes: %v, %+v", len(data), err, s.Index())
+		}
+		put(t, filepath.Join(dir, "b.stoker"), all[1])
+		s.Poll()
+		s.Poll()
+		if !slices.Equal(s.Names(), []string{"a"}) {
+			t.Error("an unloaded model came back by itself after its file was refused")
+		}
+	}
+	put(t, filepath.Join(dir, "b.stoker"), all[0])
 	if err := s.Load("b"); err != nil || version("b") != bundle.Digest(all[0]) {
 		t.Errorf("loaded: %v, %s", err, version("b"))
 	}
