@@ -79,6 +79,8 @@ func TestDecide(t *testing.T) {
 		{faasconf + "/decide", meters[:99], http.StatusBadRequest, "unexpected EOF"},
 		{faasconf + "/decide?sequence=1", meters, http.StatusBadRequest, `unknown parameter \"sequence\"`},
 		{faasconf + "/decide?timeout=soon", meters, http.StatusBadRequest, "parameters.timeout: is soon, want microseconds"},
+		{faasconf + "/decide?sequence_id=1;timeout=2", meters, http.StatusBadRequest, "query: invalid semicolon"},
+		{faasconf + "/decide?sequence_id=%zz", meters, http.StatusBadRequest, `query: invalid URL escape \"%zz\"`},
 		{faasconf + "/decide?timeout=1&timeout=2", meters, http.StatusBadRequest, "timeout is given 2 times"},
 		{"/v2/models/nobody/decide", meters, http.StatusNotFound, "no model is called"},
 		{"/v2/models/gnn-placement/decide", meters, http.StatusBadRequest, "cluster: not the JSON that is expected"},
@@ -90,7 +92,7 @@ func TestDecide(t *testing.T) {
 	}
 	_, page, _ := r.send(t, "GET", "/metrics", "")
 	for _, line := range []string{`stoker_decisions_total{by="policy",model="faasconf"} 1`,
-		`stoker_errors_total{code="400",model="faasconf",protocol="http"} 6`} {
+		`stoker_errors_total{code="400",model="faasconf",protocol="http"} 8`} {
 		if !strings.Contains(page, line) {
 			t.Errorf("the metrics lack %s", line)
 		}

@@ -220,7 +220,7 @@ func readTime(v any) (time.Time, bool) {
 		return time.UnixMicro(int64(v * 1e6)), true
 	case string:
 		t, err := time.Parse(time.RFC3339, v)
-		return t, err == nil
+		return t, err == nil && t.Unix() > 0 // year 1 is Go's word for no time
 	}
 	return time.Time{}, false
 }

@@ -125,8 +125,11 @@ func (m *metrics) decided(model string, d policy.Decision, err error) {
 
 func (m *metrics) reload(e models.Event) {
 	result := "served"
-	if e.Err != nil {
+	switch {
+	case e.Err != nil:
 		result = "refused"
+	case e.Now == nil: // unloaded: no bundle was opened
+		return
 	}
 	m.reloads.WithLabelValues(e.Model, result).Inc()
 }

@@ -136,11 +136,26 @@ func TestAdmin(t *testing.T) {
 	for _, c := range [][2]string{
 		{"/v2/repository/models/faasconf/unload", "200"}, {"/v2/repository/index", `"state":"UNAVAILABLE","reason":"unloaded"`},
 		{"/v2/repository/models/faasconf/load", "200"}, {"/v2/repository/index", `"state":"READY"`},
+		{"/v2/repository/models/faasconf/unload", "200"},
 		{"/v2/repository/models/x/load", `404 {"error":"no model is called \"x\"`},
 	} {
 		if got := r.post(t, c[0]); !strings.Contains(got, c[1]) {
 			t.Errorf("%s: %s, want %s", c[0], got, c[1])
 		}
+	}
+	if text := r.scrape(t); !strings.Contains(text, `stoker_reloads_total{model="faasconf",result="served"} 1`) {
+		t.Error("the metrics do not count one load")
+	}
+}
+
+// Without a request under way no grace is needed.
+func TestNoGrace(t *testing.T) {
+	r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) { o.Grace = 0 }, serving.Files{})
+	r.stop()
+	err := <-r.done
+	r.done <- err
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -167,8 +167,10 @@ func (s *Server) inferBody(ctx context.Context, k *work, w http.ResponseWriter, 
 	if m := k.request.Model; m != "" && m != model {
 		return failed(http.StatusBadRequest, "model_name: is %q, the path names %q", m, model)
 	}
-	if version == "" {
-		version = k.request.Version
+	if v := k.request.Version; version == "" {
+		version = v
+	} else if v != "" && v != version {
+		return failed(http.StatusBadRequest, "model_version: is %q, the path names %q", v, version)
 	}
 	if err := s.infer(ctx, k, model, version); err != nil {
 		return err
@@ -210,7 +212,7 @@ func (s *Server) decideBody(ctx context.Context, k *work, w http.ResponseWriter,
 		return err
 	}
 	k.version = v
-	params, err := queryParams(r.URL.Query())
+	params, err := queryParams(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -285,7 +287,11 @@ func measuredBytes(body []byte) int64 {
 }
 
 // queryParams are the parameters of a query, as a request's JSON has them.
-func queryParams(q url.Values) (wire.Params, error) {
+func queryParams(query string) (wire.Params, error) {
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, failed(http.StatusBadRequest, "query: %w", err)
+	}
 	out := wire.Params{}
 	for name, all := range q {
 		if len(all) != 1 {

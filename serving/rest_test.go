@@ -110,6 +110,8 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{path: "/infer", body: "", status: 400, want: "the end, want"},
 		{path: "/infer", body: "[]", status: 400, want: `want "{"`},
+		{path: "/versions/" + p.Digest() + "/infer", body: strings.Replace(in(good), "{", `{"model_version":"1",`, 1), status: 400,
+			want: `model_version: is "1", the path names "` + p.Digest()},
 		{path: "/infer", body: in(good) + "x", status: 400, want: "follows the request"},
 		{path: "/infer", body: `{"input":[]}`, status: 400, want: `unknown key "input", want id, parameters, inputs, outputs`},
 		{path: "/infer", body: `{"inputs":[],"inputs":[]}`, status: 400, want: `key "inputs" comes twice`},

@@ -61,6 +61,7 @@ func TestSequences(t *testing.T) {
 	for params, want := range map[string]string{
 		`"sequence_id":true`: "want a number or a text", `"sequence_id":"` + strings.Repeat("x", 300) + `"`: "at most 256 bytes",
 		`"observed_at":"yesterday"`: "want seconds since 1970", `"timeout":-1`: "want microseconds",
+		`"observed_at":"0001-01-01T00:00:00Z"`: "want seconds since 1970", // not: no time
 	} {
 		status, body, _ := r.send(t, "POST", faasconf+"/infer", fmt.Sprintf(`{"parameters":{%s},"inputs":[%s]}`, params, saw))
 		if status != http.StatusBadRequest || !strings.Contains(body, want) {

@@ -196,8 +196,12 @@ func (s *Server) stop(servers []*http.Server, rpc *grpc.Server, endStreams func(
 		case <-done:
 			errs <- nil
 		case <-ctx.Done():
+			var err error // connections without a call do not count
+			if _, arriving := s.memory.state(); arriving > 0 || s.inFlight.Load() > 0 {
+				err = ctx.Err()
+			}
 			rpc.Stop()
-			errs <- ctx.Err()
+			errs <- err
 		}
 	}()
 	var late bool
