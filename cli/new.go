@@ -53,6 +53,8 @@ func (m *measured) run(c *call) (any, error) {
 	if !regexp.MustCompile(configs.NamePattern).MatchString(name) {
 		return nil, usage("NAME is %q, want letters, digits, '.', '_' and '-', a letter or digit first", name)
 	}
+	fill := strings.NewReplacer("FILE", filepath.ToSlash(path), "NAME", name)
+	text = []byte(fill.Replace(string(text))) // before fill writes the user's own words into it
 	if *m != (measured{}) {
 		if problem != "sizing" {
 			return nil, usage("--laws and --trace are for sizing, not for %s", problem)
@@ -70,14 +72,13 @@ func (m *measured) run(c *call) (any, error) {
 			return nil, err
 		}
 		files = append(files, files[0])
-		files[0].path, files[0].text = path+end, text // the workflow first: NAME.yaml needs it
+		files[0].path, files[0].text = path+end, []byte(fill.Replace(string(text))) // the workflow first: NAME.yaml needs it
 	}
 	for _, f := range files {
 		if _, err := os.Lstat(f.path); err == nil {
 			return nil, usage("%s is there and stays as it is: give another NAME, or remove it", f.path)
 		}
 	}
-	fill := strings.NewReplacer("FILE", filepath.ToSlash(path), "NAME", name)
 	for _, f := range files {
 		out, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +87,7 @@ func (m *measured) run(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = out.WriteString(fill.Replace(string(f.text)))
+		_, err = out.Write(f.text)
 		if err = errors.Join(err, out.Close()); err != nil {
 			return nil, err
 		}

@@ -55,6 +55,7 @@ func TestNewTakesInMeasurements(t *testing.T) {
 	const laws = "env:\n  laws:\n    - {function: a, work: 0.1, parallel: 1, idle: 30}\n" +
 		"    - {function: b, work: 0.2, parallel: 1}\n"
 	lawsFile := path("laws.yaml", laws)
+	marked := strings.NewReplacer("function: a", "function: FILE_NAME").Replace(laws) // words that the template's places have
 	trace := path("trace.csv", "timestamp,function,count\n60,a,40\n60,b,40\n120,a,50\n180,a,50\n2400,a,50\n")
 	changed := func(from, to string) string {
 		return path("changed.yaml-"+strings.ReplaceAll(to, ": ", "-"), strings.Replace(laws, from, to, 1))
@@ -74,6 +75,11 @@ func TestNewTakesInMeasurements(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
+	if code, _, errs := stoker("new", "sizing", filepath.Join(dir, "own"), "--laws", path("marked.yaml", marked)); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "own.yaml", string(must.Get(os.ReadFile(filepath.Join(dir, "own.yaml")))(t)), "name: own", `[{from: "FILE_NAME", to: "b"}]`,
+		"{function: FILE_NAME, work")
 	if code, _, errs := stoker("new", "sizing", filepath.Join(dir, "mail"), "--trace", trace); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
