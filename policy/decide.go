@@ -251,7 +251,7 @@ func (p *Policy) sequence(r *Request) (*sequence, error) {
 	if r.Begin {
 		delete(p.sequences, r.Sequence)
 	}
-	if s := p.sequences[r.Sequence]; s != nil {
+	if s := p.sequences[r.Sequence]; s != nil && !p.over(s, time.Now()) {
 		s.inside++
 		p.mu.Unlock()
 		return s, nil
@@ -296,15 +296,20 @@ func (p *Policy) leave(s *sequence, r *Request) {
 
 // expire removes sequences that no one has used for a while.
 func (p *Policy) expire(now time.Time) {
+	for id, s := range p.sequences {
+		if p.over(s, now) {
+			delete(p.sequences, id)
+		}
+	}
+}
+
+// over reports whether no one has used a sequence for longer than it is kept.
+func (p *Policy) over(s *sequence, now time.Time) bool {
 	idle := p.opts.Idle
 	if idle == 0 {
 		idle = idleTime
 	}
-	for id, s := range p.sequences {
-		if s.inside == 0 && now.Sub(s.used) > idle {
-			delete(p.sequences, id)
-		}
-	}
+	return s.inside == 0 && now.Sub(s.used) > idle
 }
 
 // giveWay removes the oldest idle sequence of who has most, where these are at least two more than the asker's.

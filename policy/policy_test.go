@@ -403,6 +403,18 @@ func TestSequences(t *testing.T) {
 			time.Sleep(time.Hour + 1)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) { // and are forgotten, also where there is room
+		p = served(t, f, policy.Options{Idle: time.Hour})
+		act("a", false)
+		time.Sleep(time.Hour)
+		if next := act("a", false); slices.Equal(next, base) {
+			t.Error("a sequence that was idle for an hour was forgotten, want it kept")
+		}
+		time.Sleep(time.Hour + 1)
+		if next := act("a", false); !slices.Equal(next, base) {
+			t.Errorf("a sequence that was idle for more than an hour decided %v, want %v", next, base)
+		}
+	})
 }
 
 // Many goroutines get what one gets, whoever waits for whom.
