@@ -94,7 +94,11 @@ func (s *Suite) command(o *Options) string {
 	if o.Quick {
 		out += " --quick"
 	}
-	out += " --seeds " + ranges(o.Seeds)
+	seeds := ranges(o.Seeds)
+	if seeds == "0" {
+		seeds = "0-0" // the command refuses 0, which elsewhere means the default
+	}
+	out += " --seeds " + seeds
 	if o.Data != "" {
 		out += " --data FOLDER"
 	}

@@ -107,6 +107,9 @@ func TestBand(t *testing.T) {
 	if got := ranges([]uint64{1, 2, 3, 7, 9, 10}); got != "1-3,7,9-10" {
 		t.Errorf("seeds are %s", got)
 	}
+	if got := (&Suite{Name: "toy"}).command(&Options{Seeds: []uint64{0}}); got != "stoker suite toy --seeds 0-0" {
+		t.Errorf("the command of the seed 0 is %q, which stoker refuses", got)
+	}
 	if b := Band([][]float64{{1, 2, 3}, {3, 4}}); len(b) != 2 || b[0].At != 2 || !(b[0].Low < 2 && b[0].High > 2) ||
 		Band(nil) != nil {
 		t.Errorf("band %v", b)
