@@ -88,7 +88,7 @@ func TestCheckARun(t *testing.T) {
 			t.Errorf("%s: no report: %v", c.name, err)
 			continue
 		}
-		if r.OK != c.ok || (err == nil) != c.ok || !strings.Contains(r.String(), c.want) {
+		if r.OK != c.ok || (err == nil) != c.ok || !strings.Contains(filepath.ToSlash(r.String()), c.want) {
 			t.Errorf("%s: want %q (ok %v) in\n%s", c.name, c.want, c.ok, r)
 		}
 	}

@@ -239,7 +239,7 @@ func TestShipped(t *testing.T) {
 		}
 	}
 	_, err := Load("configs/classic/cartpol.yaml", nil, tables())
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "did you mean configs/classic/cartpole.yaml?") {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(filepath.ToSlash(err.Error()), "did you mean configs/classic/cartpole.yaml?") {
 		t.Errorf("a slip in the name gave %v", err)
 	}
 	if _, err := Load("unlike-any.yaml", nil, tables()); err == nil || !strings.Contains(err.Error(), "these are shipped:\n  classic/cartpole") {
