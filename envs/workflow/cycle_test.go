@@ -312,6 +312,19 @@ func TestLoopOutOfFork(t *testing.T) {
 	}
 }
 
+// A part that repeats in a parallel path, which a loop leads out of, repeats in each pass.
+func TestLoopInPathWithLoopOut(t *testing.T) {
+	w := compile(t, New("", Fork("a", "b", "d"), Repeat("b", "a", 0.5), Choice("b", To("c", 0.5)), Repeat("c", "c", 0.2),
+		Choice("c", To("d", 0.8)), Chain("d", "e")))
+	// 1/(1-1/2) passes, of which half reach c, which runs 1/(1-1/5) times; d is where the paths meet.
+	want := map[string]float64{"a": 2, "b": 2, "c": 1.25, "d": 1, "e": 1}
+	for n, got := range w.Executions() {
+		if !near(got, want[w.NodeName(n)], 1e-12) {
+			t.Errorf("node %s runs %v times, want %v", w.NodeName(n), got, want[w.NodeName(n)])
+		}
+	}
+}
+
 // A while loop: the node that repeats leads back whatever happens.
 func TestWhile(t *testing.T) {
 	w := compile(t, New("", Chain("a", "check"), Choice("check", To("work", 0.75), To("z", 0.25)), Repeat("work", "check", 1)))

@@ -72,7 +72,7 @@ func (c *composer) passes(s *scope, part int32) error {
 	runs := make([][]float64, n)
 	once := make([]float64, len(w.function)) // runs without loops
 	for i, h := range starts {
-		x := pass{w: w, s: s, in: in, loops: true}
+		x := pass{w: w, s: s, part: part, in: in, loops: true}
 		if err := x.from(h); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (c *composer) passes(s *scope, part int32) error {
 		}
 		if i < entries {
 			number[i] = 1
-			x := pass{w: w, s: s, in: in}
+			x := pass{w: w, s: s, part: part, in: in}
 			if err := x.from(h); err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func (c *composer) passes(s *scope, part int32) error {
 			v += float64(number[i] * runs[i][m])
 		}
 		if once[m] > 0 {
-			w.factor[m] = v / once[m]
+			w.factor[m] *= v / once[m]
 		}
 	}
 	return nil
@@ -153,8 +153,9 @@ type pass struct {
 	w       *Workflow
 	s       *scope
 	start   int32
+	part    int32
 	in      []bool
-	loops   bool
+	loops   bool      // of the part; parts that lie in one of its parallel paths repeat by factors of their own
 	runs    []float64 // probability that a node runs
 	returns []float64 // expected returns to a node
 	taken   []int32   // per node: edges taken into it
@@ -191,10 +192,11 @@ func (x *pass) explore(at int, p float64) error {
 // leave tries what can follow a node.
 func (x *pass) leave(m int32, at int, p float64) error {
 	w, back, branches := x.w, x.w.back(m), false
+	loops := x.loops && x.s.part[m] == x.part
 	x.ran = append(x.ran, m)
 	defer func() { x.ran = x.ran[:len(x.ran)-1] }()
 	for _, a := range w.alts[m] {
-		if a.loop < 0 || !x.loops {
+		if a.loop < 0 || !loops {
 			continue
 		}
 		x.back = append(x.back, a.to)
@@ -204,7 +206,7 @@ func (x *pass) leave(m int32, at int, p float64) error {
 			return err
 		}
 	}
-	if back >= 1 && x.loops {
+	if back >= 1 && loops {
 		return nil
 	}
 	for _, t := range w.next[m] {
@@ -217,7 +219,7 @@ func (x *pass) leave(m int32, at int, p float64) error {
 		}
 		branches = true
 		q := a.p
-		if !x.loops {
+		if !loops {
 			q /= 1 - back
 		}
 		x.enter(a.to, 1)
