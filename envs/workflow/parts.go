@@ -177,7 +177,8 @@ func (b *partBuilder) own(n int32) Part {
 	return b.run(n, 1)
 }
 
-// span returns what a cyclic part takes after its entry's first run.
+// span returns what a cyclic part takes after its entry's first run. Where it is left by a fork that is its entry, the
+// last run counts here: the number of runs in between is below zero where the fork hardly ever repeats, and a part has none.
 func (b *partBuilder) span(i int32) Part {
 	if b.spans[i] != nil {
 		return *b.spans[i]
@@ -190,8 +191,18 @@ func (b *partBuilder) span(i int32) Part {
 		p.Delay = float64((count.nodes - s.once.nodes) * b.d.Node)
 	}
 	p.Delay += float64(count.edges * b.d.Edge)
+	last := 0.0 // of a fork that is the entry, too
+	if s.fork && s.cycle.index[s.to] == s.from {
+		last = 1
+	}
 	for _, r := range s.runs {
+		if r.what == s.to {
+			r.n, last = r.n+last, 0
+		}
 		p.Parts = append(p.Parts, b.own(r.what).scaled(r.n))
+	}
+	if last > 0 {
+		p.Parts = append(p.Parts, b.own(s.to))
 	}
 	for _, f := range s.forks {
 		if b.inner[f.what] == nil {
@@ -309,14 +320,20 @@ func (b *partBuilder) region(r *region, own bool) Part {
 // extend returns a scenario's links between stops.
 func (b *partBuilder) extend(s *scenario, uniform map[int32]bool) [][2]stop {
 	var out, on [][2]stop
+	from := nodeStop(none)
 	for i, l := range s.links {
-		switch {
+		if i == 0 || s.links[i-1].from != l.from {
+			from = nodeStop(l.from)
+		}
+		switch edge := (stop{node: l.from, span: l.span, to: l.to, edge: true}); {
 		case l.to == exit && s.to != exit:
 		case uniform[l.from]:
-			out = append(out, [2]stop{nodeStop(l.from), nodeStop(l.to)})
+			out = append(out, [2]stop{from, nodeStop(l.to)})
+		case l.to == l.from: // a span to the last run of its own fork, whose other links leave from there
+			out = append(out, [2]stop{from, edge})
+			from = edge
 		default:
-			edge := stop{node: l.from, span: l.span, to: l.to, edge: true}
-			out = append(out, [2]stop{nodeStop(l.from), edge})
+			out = append(out, [2]stop{from, edge})
 			on = append(on, [2]stop{edge, nodeStop(l.to)})
 		}
 		if i+1 == len(s.links) || s.links[i+1].from != l.from { // edges come after all that leave their node

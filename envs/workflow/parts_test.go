@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/must"
@@ -28,6 +29,10 @@ func TestPartsAreTheResponse(t *testing.T) {
 		New("a branch into a fork", Choice("a", To("b", 0.3), To("c", 0.7)), Fork("b", "c", "d"), Join("f", "c", "d")),
 		New("ends apart", Fork("a", "b", "c"), Chain("b", "d")),
 		New("loop in an arm", Fork("a", "b", "c"), Repeat("b", "b", 0.4), Choice("b", To("d", 0.6)), Join("d", "c")),
+		New("a fork that repeats itself", Repeat("a", "a", 0.4), Choice("a", To("b", 0.6)), Chain("a", "c"), Join("d", "b", "c")),
+		New("a fork that repeats itself and ends", Repeat("a", "a", 0.2), Choice("a", To("b", 0.8)), Chain("a", End)),
+		{Name: "a fork that repeats itself and calls", Nodes: []Node{{Name: "a", Calls: Together}, {Name: "b"}, {Name: "c"}, {Name: "d"}},
+			Edges: slices.Concat(Repeat("a", "a", 0.2), Choice("a", To("b", 0.8)), Chain("a", End), Calls("a", "c", "d"))},
 		FaaSConfParallel(),
 	}
 	for _, app := range prcp() {
