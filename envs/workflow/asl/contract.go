@@ -134,6 +134,11 @@ func (n *node) replace(i int, ways []way) {
 			alts = append(alts, way{w.to, a.p * w.p})
 		}
 	}
+	n.choose(alts)
+}
+
+// choose leads to one of several ways; those to one node are one.
+func (n *node) choose(alts []way) {
 	n.alts = nil
 	for _, a := range alts {
 		if k := slices.IndexFunc(n.alts, func(o way) bool { return o.to == a.to }); k >= 0 {

@@ -71,6 +71,25 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A Catch may lead to the state that follows anyway, or to its own.
+func TestCatchLeadsOn(t *testing.T) {
+	for _, c := range []struct {
+		retry, to string
+		runs      float64
+	}{{"0", "Next", 1}, {"1", "Next", 1.25}, {"0", "Task", 4.0 / 3}, {"1", "Task", 4.0 / 3}} {
+		m := must.Get(asl.Read(strings.NewReader(`{"StartAt": "Task", "States": {
+			"Task": {"Type": "Task", "Resource": "r", "Next": "Next",
+				"Retry": [{"ErrorEquals": ["E"], "IntervalSeconds": 0, "MaxAttempts": ` + c.retry + `}],
+				"Catch": [{"ErrorEquals": ["States.ALL"], "Next": "` + c.to + `"}]},
+			"Next": {"Type": "Task", "Resource": "r", "End": true}}}`)))(t)
+		f := must.Get(m.Workflow(asl.Options{Facts: asl.Facts{Errors: map[string]float64{"Task": 0.25}}}))(t)
+		w := must.Get(f.Graph.Compile())(t)
+		if x := w.Executions(); math.Abs(x[0]-c.runs) > 1e-12 || math.Abs(x[1]-1) > 1e-12 || math.Abs(f.Transitions-c.runs-1) > 1e-12 {
+			t.Errorf("%s retries, then %s: runs %v and %g transitions, want %g and 1", c.retry, c.to, x, f.Transitions, c.runs)
+		}
+	}
+}
+
 // Without facts nothing fails, and what is not read is said. Wrong facts and fields are refused.
 func TestFailuresRefused(t *testing.T) {
 	m := must.Get(asl.Read(strings.NewReader(pay(`{"ErrorEquals": ["E"]}`))))(t)

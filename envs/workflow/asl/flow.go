@@ -241,14 +241,14 @@ func (b *builder) fails(i int, prefix string, f failing, meet func(name string) 
 		again = len(b.nodes)
 		b.nodes = append(b.nodes, node{name: prefix + w.Name, state: w, next: []int{i}})
 	}
-	n := &b.nodes[i]
+	alts := []way{{good, (1 - f.again) * (1 - f.caught)}}
 	if f.again > 0 {
-		n.alts = append(n.alts, way{again, f.again})
+		alts = slices.Insert(alts, 0, way{again, f.again})
 	}
-	n.alts = append(n.alts, way{good, (1 - f.again) * (1 - f.caught)})
 	if f.caught > 0 {
-		n.alts = append(n.alts, way{caught, (1 - f.again) * f.caught})
+		alts = append(alts, way{caught, (1 - f.again) * f.caught})
 	}
+	b.nodes[i].choose(alts)
 	return ends
 }
 
