@@ -77,6 +77,8 @@ func TestLognormalSteps(t *testing.T) {
 		}
 	}
 	near(t, "a long time", bill.Lognormal{M: 1e9, CV: 2}.Steps(1), 1e9, 1e-6)
+	near(t, "a long tail", bill.Lognormal{M: 500, CV: 10}.Steps(1), 500.502003075, 1e-11)
+	near(t, "a very long tail", bill.Lognormal{M: 3e5, CV: 5}.Steps(1), 3e5+0.5, 1e-9)
 	near(t, "a long time that hardly varies", bill.Lognormal{M: 1e8 + 0.5, CV: 1e-10}.Steps(1), 1e8+1, 1e-12)
 }
 

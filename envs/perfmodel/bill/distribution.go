@@ -101,7 +101,8 @@ func (l Lognormal) logarithm() distuv.Normal {
 }
 
 // Steps returns the mean number of steps, each time rounded up: the sum of the probabilities of all steps. For times of
-// more than 10⁶ steps that vary by 8 or more, rounding up adds half a step.
+// more than 10⁶ steps that vary by 8 or more, rounding up adds half a step; so it does to the part of a time beyond the
+// first 2²⁰ steps.
 func (l Lognormal) Steps(step float64) float64 {
 	n, sd := l.M/step, float64(l.CV*l.M)/step
 	if sd >= 8 && n >= 1e6 {
@@ -114,8 +115,12 @@ func (l Lognormal) Steps(step float64) float64 {
 	v := math.Log1p(float64(l.CV * l.CV))
 	sum := math.Floor(n * math.Exp(-float64(v/2)-float64(9*math.Sqrt(v))))
 	law := l.logarithm()
-	for k := sum; ; k++ {
+	for k, most := sum, sum+1<<20; ; k++ {
 		p := float64(law.Survival(math.Log(k * step))) // 1 for k = 0
+		if k == most {
+			more := distuv.Normal{Mu: law.Mu + v, Sigma: law.Sigma} // the law weighted by the time
+			return sum + float64(n*more.Survival(math.Log(k*step))) - float64(k*p) + p/2
+		}
 		sum += p
 		if p < 1e-13 {
 			return sum
