@@ -218,8 +218,9 @@ func (b *Board) value(r *Run, dir, decides string, higher bool) {
 			at = i
 		}
 	}
-	if i := slices.Index(c.Steps, by.Steps[at]); i >= 0 {
-		r.Value, r.Step = eval.Number(c.Values[i]), c.Steps[i]
+	r.Value, r.Step = eval.Number(math.NaN()), by.Steps[at]
+	if i := slices.Index(c.Steps, r.Step); i >= 0 {
+		r.Value = eval.Number(c.Values[i])
 	}
 }
 

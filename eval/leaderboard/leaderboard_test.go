@@ -1,11 +1,13 @@
 package leaderboard
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +135,27 @@ func TestMetrics(t *testing.T) {
 	}
 	if _, err := Read(s, "", "middle"); !errors.Is(err, train.ErrUsage) {
 		t.Errorf("at the middle: %v", err)
+	}
+}
+
+// What was not known at a run's best checkpoint has no value there, whatever other evaluations say.
+func TestUnknownAtBest(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	s := swept(t, dir, 2, 0)
+	arm := must.Get(Read(s, "cost", Best))(t).Arms[0]
+	r := arm.Runs[0]
+	file := filepath.Join(dir, r.Folder, "metrics.jsonl")
+	line := regexp.MustCompile(fmt.Sprintf(`(?m)^(\{"step":%d,.*"eval/mean_reward":)[^,}]+`, r.Step))
+	before := must.Get(os.ReadFile(file))(t)
+	after := line.ReplaceAll(before, []byte("${1}null"))
+	if bytes.Equal(after, before) {
+		t.Fatalf("%s has no evaluation at step %d", file, r.Step)
+	}
+	must.Do(t, os.WriteFile(file, after, 0o644))
+	for _, a := range must.Get(Read(s, "return", Best))(t).Arms {
+		if got := a.Runs[0]; a.Name == arm.Name && (a.Seeds != 1 || !math.IsNaN(float64(got.Value)) || got.Step != r.Step) {
+			t.Errorf("%d seeds, the return is %g at step %d, want one seed, and none at %d", a.Seeds, got.Value, got.Step, r.Step)
+		}
 	}
 }
 
