@@ -184,13 +184,15 @@ func Meets(low, high float64) Rule {
 func Near(x, distance float64) Rule { return Meets(x-distance, x+distance) }
 
 // Reaches holds where an effect is as large as x in the direction of x: it fails where the whole interval falls
-// short, or is unknown, and is not decided where the interval includes zero.
+// short, or nothing was measured, and is not decided where the interval includes zero, or there is none.
 func Reaches(x float64) Rule {
 	return func(e report.Estimate) string {
 		if x < 0 {
 			return Reaches(-x)(report.Estimate{At: -e.At, Low: -e.High, High: -e.Low})
 		}
 		switch {
+		case math.IsNaN(e.High) && !math.IsNaN(e.At):
+			return Unknown
 		case !(e.High >= x): // also for NaN
 			return Fails
 		case e.Low <= 0:

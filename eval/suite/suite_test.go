@@ -344,6 +344,11 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
+	for _, x := range []float64{20, 73.6} { // one workload seed
+		if got := Reaches(28)(report.Point(x)); got != Unknown {
+			t.Errorf("an effect of %g without an interval: %s, want %s", x, got, Unknown)
+		}
+	}
 	for better, want := range map[string]string{eval.Better: Holds, eval.Worse: Fails, eval.Undecided: Unknown} {
 		if got := Of(better); got != want {
 			t.Errorf("%s: %s, want %s", better, got, want)
