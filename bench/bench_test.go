@@ -91,6 +91,17 @@ func TestBenchmarks(t *testing.T) {
 	}
 }
 
+// A rate of training is of the episodes that were played: the copies of the environment play 16 at a time.
+func TestSpreadOperations(t *testing.T) {
+	for episodes, want := range map[int]int64{1: 16, 16: 16, 20: 32} {
+		must.Do(t, runSpread(Options{Episodes: episodes}, func(r Result) {
+			if rate := 1e9 / r.Nanoseconds; r.Operations != want || r.Episodes != episodes || r.EpisodesPerSecond != rate {
+				t.Errorf("%d episodes: %d operations at %g a second, want %d at %g", r.Episodes, r.Operations, r.EpisodesPerSecond, want, rate)
+			}
+		}))
+	}
+}
+
 // At the load that loadFor returns, about the requested number of instances is alive. The peer has 7.66 at 0.9 requests
 // a second.
 func TestLoadFor(t *testing.T) {

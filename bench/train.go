@@ -32,11 +32,11 @@ func runSpread(o Options, emit func(Result)) error {
 	return o.each(func(e nets.Engine, i nets.Info) error {
 		all := make([]sample, 0, max(1, o.Repeat))
 		for len(all) < max(1, o.Repeat) {
-			took, err := trainFor(x, e, episodes)
+			took, done, err := trainFor(x, e, episodes)
 			if err != nil {
 				return err
 			}
-			all = append(all, sample{Operations: int64(episodes), Nanoseconds: float64(took) / float64(episodes)})
+			all = append(all, sample{Operations: int64(done), Nanoseconds: float64(took) / float64(done)})
 		}
 		s := medianSample(all)
 		emit(o.fill(Result{Bench: "spread", Env: x.Env.Name, Agents: 3, Episodes: episodes,
@@ -45,37 +45,38 @@ func runSpread(o Options, emit func(Result)) error {
 	})
 }
 
-// trainFor trains for a number of episodes of 25 steps.
-func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration, error) {
+// trainFor trains for a number of episodes of 25 steps at least. The copies of the environment end theirs together, so that
+// done is a multiple of their number.
+func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (took time.Duration, done int, err error) {
 	v, err := envs.NewVector(func() (envs.Env, error) { return train.NewEnv(x, "") }, envs.VectorOptions{
 		NumEnvs: x.Train.Envs, Workers: 1, Seed: rng.New(x.Seed, "bench episodes").Uint64(),
 	})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	a, err := catalog.Default().Learner(x.Agent.Name)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	start := time.Now() // the peer's time includes the allocation of its replay buffer too
 	l, err := a.New(x.Agent.Config, agents.Context{Spec: v.Spec(), NumEnvs: x.Train.Envs, Train: e, Act: e,
 		Seed: x.Seed, Steps: x.Train.Steps})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := v.Reset(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	for done := 0; done < episodes; done += len(v.Finished) {
+	for ; done < episodes; done += len(v.Finished) {
 		for _, do := range []func() error{
 			func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update,
 		} {
 			if err := do(); err != nil {
-				return 0, fmt.Errorf("after %d episodes: %w", done, err)
+				return 0, 0, fmt.Errorf("after %d episodes: %w", done, err)
 			}
 		}
 	}
-	return time.Since(start), nil
+	return time.Since(start), done, nil
 }
 
 // scaleConfig is the training that runScale measures.
