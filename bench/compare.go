@@ -21,7 +21,7 @@ import (
 type Line map[string]any
 
 // keys say what was measured. Two lines match where all keys that both have are equal.
-var keys = []string{"bench", "env", "what", "agents", "batch", "neighbours", "instances", "episodes", "edges", "hidden"}
+var keys = []string{"bench", "env", "form", "what", "agents", "batch", "neighbours", "instances", "episodes", "edges", "hidden"}
 
 // sameInstances is the relative difference at which two numbers of instances still match: they are an outcome of
 // simulations.

@@ -33,6 +33,15 @@ func TestMatches(t *testing.T) {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
+	scale := lines(t, `{"bench":"scale","form":"attmf","agents":5,"updates_per_second":9}`)[0]
+	for form, want := range map[string]bool{"attmf": true, "maddpg": false} {
+		if got := scale.Matches(lines(t, `{"bench":"scale","form":"`+form+`","agents":5,"updates_per_second":2}`)[0]); got != want {
+			t.Errorf("a learner of form attmf matches one of form %s: %v, want %v", form, got, want)
+		}
+	}
+	if got, want := scale.String(), "scale attmf 5 agents"; got != want {
+		t.Errorf("it is called %q, want %q", got, want)
+	}
 	sim := lines(t, `{"bench":"sim","instances":8,"requests_per_second":9}`)[0]
 	for text, want := range map[string]bool{
 		`{"bench":"sim","instances":7.66,"requests_per_second":1}`: true,
