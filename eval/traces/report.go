@@ -140,6 +140,8 @@ func bursts(s workload.Stats) []Measure {
 // the beginning of that part.
 type Stretch struct {
 	workload.Stretch
+	// Peak is workload.Stretch's; null in JSON where a third's median is 0.
+	Peak [3]report.Number `json:"peak"`
 	// Part is the trace's minute at which the evaluation part begins.
 	Part int `json:"part"`
 	// Set are the settings with which stoker/Sizing-v3 plays it.
@@ -159,6 +161,9 @@ func (r *Report) FindStretch(minutes int) error {
 	r.Stretch = &Stretch{Stretch: found, Part: part, Set: []string{
 		fmt.Sprintf("env.windows=%d", int(float64(minutes)/window)), "env.warmup=1",
 		"env.start=" + strconv.FormatFloat(float64(found.From)-window, 'g', -1, 64)}}
+	for i, x := range found.Peak {
+		r.Stretch.Peak[i] = report.Number(x)
+	}
 	if found.From == 0 {
 		r.Stretch.Set[1], r.Stretch.Set[2] = "env.warmup=0", "env.start=0"
 	}
@@ -173,7 +178,7 @@ func (s *Stretch) text(perMinute []uint64) string {
 	bounds := [...]int{s.From, s.Ends[0], s.Ends[1], s.From + s.Minutes}
 	for i, name := range thirds {
 		fmt.Fprintf(&b, "%-10s minutes %d to %d  coefficient of variation %s, peak over median %s\n", name, bounds[i], bounds[i+1],
-			short(s.Variation[i]), short(s.Peak[i]))
+			short(s.Variation[i]), short(float64(s.Peak[i])))
 	}
 	fmt.Fprintf(&b, "low, middle and high minute: %d, %d, %d with %s, %s and %s requests/s\n\n ", s.Low, s.Middle, s.High, rate(s.Low),
 		rate(s.Middle), rate(s.High))

@@ -147,6 +147,35 @@ func TestRealTraces(t *testing.T) {
 	}
 }
 
+// A last third that is mostly idle has no finite peak over its median. The report is written all the same.
+func TestIdleStretch(t *testing.T) {
+	var counts []uint64
+	for i := range 100 {
+		switch {
+		case i < 80: // the evaluation part begins at 70
+			counts = append(counts, 10+uint64(i%2))
+		case i < 90:
+			counts = append(counts, 8+uint64(5*(i%2)))
+		default:
+			counts = append(counts, 0)
+		}
+	}
+	counts[94] = 50
+	r := must.Get(Describe(&workload.Contents{Name: "sparse", PerMinute: counts}))(t)
+	must.Do(t, r.FindStretch(30))
+	if text := Text(r); !strings.Contains(text, "bursting   minutes 20 to 30") || !strings.Contains(text, "peak over median +Inf") {
+		t.Errorf("the text is\n%s", text)
+	}
+	dir := t.TempDir()
+	must.Do(t, Write(dir, r))
+	b := must.Get(os.ReadFile(filepath.Join(dir, jsonFile)))(t)
+	var back Report
+	must.Do(t, json.Unmarshal(b, &back))
+	if p := back.Stretch.Peak; !(p[0] == 1.1) || !math.IsNaN(float64(p[2])) {
+		t.Errorf("the peaks came back as %v, want 1.1, another one and null", p)
+	}
+}
+
 // The stretch is found in the last 30 % of the trace, and the settings play its minutes: the window before the first,
 // then two for each.
 func TestFindStretch(t *testing.T) {
