@@ -209,6 +209,25 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// Where the states are all of one episode, an effect has no upper bound. It is written all the same.
+func TestWriteOneEpisode(t *testing.T) {
+	effect := ratio([]float64{1, 0}, []float64{2, 0}, envs.AtLeast(0))
+	if effect.Value != 0.5 || effect.Low != 0 || !math.IsInf(effect.High, 1) {
+		t.Fatalf("the effect is %+v, want 0.5 from 0 on", effect)
+	}
+	e := &Explanation{Features: []Feature{{Name: "f"}}, Decisions: []Decision{{By: []Attribution{{Feature: "f", Effect: effect}}}}}
+	dir := t.TempDir()
+	must.Get(Write(dir, e))(t)
+	b := must.Get(os.ReadFile(filepath.Join(dir, File)))(t)
+	if !strings.Contains(string(b), `"hi": null`) {
+		t.Errorf("%s has no bound that is null:\n%s", File, b)
+	}
+	rows := must.Get(os.ReadFile(filepath.Join(dir, DecisionsFile)))(t)
+	if !strings.Contains(string(rows), ",0.5,0,,") {
+		t.Errorf("%s has no effect of 0.5 from 0 on:\n%s", DecisionsFile, rows)
+	}
+}
+
 // opaque is a policy without gradients.
 type opaque struct{ agents.Policy }
 

@@ -17,12 +17,14 @@ package explain
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 )
 
@@ -55,11 +57,21 @@ type Explanation struct {
 	Return float64 `json:"return"`
 }
 
-// Interval is an estimate with the bounds of its interval.
+// Interval is an estimate with the bounds of its interval. A bound is infinite, and null in JSON, where the states are all
+// of one episode and nothing else bounds the estimate.
 type Interval struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"lo"`
 	High  float64 `json:"hi"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (i Interval) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Value report.Number `json:"value"`
+		Low   report.Number `json:"lo"`
+		High  report.Number `json:"hi"`
+	}{report.Number(i.Value), report.Number(i.Low), report.Number(i.High)})
 }
 
 // Feature is a component of observations, over all decisions.

@@ -46,7 +46,13 @@ func Write(dir string, e *Explanation) ([]string, error) {
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+// number is a number for programs, empty where it is not finite.
+func number(x float64) string {
+	if !report.Finite(x) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
+}
 
 // cells are an interval for programs, empty where there is none.
 func (i *Interval) cells() []string {
