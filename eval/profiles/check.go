@@ -137,6 +137,9 @@ func Check(s *Subject, m Requests, o CheckOptions) (*Checked, error) {
 			usd += f.USD
 		}
 		c := stats.Mean(costs)
+		if c == 0 {
+			return nil, fmt.Errorf("all %d measured costs are 0 USD, want some above 0, or no column for them", len(costs))
+		}
 		half := 1.96 * deviation(costs) / math.Sqrt(float64(len(costs)))
 		out.Rows = append(out.Rows, row("cost", "USD a million requests", usd, 0, c, c-half, c+half))
 		published.USDError = eval.Number(published.USD/c - 1)

@@ -164,6 +164,11 @@ func TestCheckApp(t *testing.T) {
 	if s.Functions[0].MB != 1088 || s.Functions[1].MB != 2048 {
 		t.Errorf("functions %+v", s.Functions)
 	}
+	free := profiles.Requests{Seconds: []float64{1, 2}, USD: []float64{0, 0}}
+	_, err := profiles.Check(s, free, profiles.DefaultCheck())
+	if err == nil || !strings.Contains(err.Error(), "all 2 measured costs are 0 USD") {
+		t.Errorf("requests that cost nothing: %v", err)
+	}
 	source.Machine.Percent = true
 	if _, err := profiles.Open("app2", source); err == nil || !strings.Contains(err.Error(), "no state machine") {
 		t.Errorf("an application with percentages: %v", err)
