@@ -173,26 +173,24 @@ func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally,
 	}
 	for k := 3; k <= o.Points; k++ {
 		run := f.buyer(key.With(1).With(uint64(k)))
-		var samples []memory.Sample
+		var sizes []memory.Size // of a few runs, whose times may rise with memory by chance
 		for _, s := range memory.Few(f.sizes, k) {
-			for range o.Parrotfish.Samples {
-				t, err := run(s.MB)
-				if err != nil {
+			times := make([]float64, o.Parrotfish.Samples)
+			for i := range times {
+				var err error
+				if times[i], err = run(s.MB); err != nil {
 					return err
 				}
-				samples = append(samples, memory.Sample{MB: s.MB, Seconds: t})
 			}
-		}
-		sizes, err := memory.Sizes(samples)
-		if err != nil {
-			return err
+			slices.Sort(times)
+			sizes = append(sizes, memory.SizeOf(s.MB, times))
 		}
 		published, chosen, err := f.errors(sizes)
 		if err != nil {
 			return err
 		}
 		t := &tallies["even"][k]
-		t.runs[seed] += float64(len(samples))
+		t.runs[seed] += float64(k * o.Parrotfish.Samples)
 		t.published[seed] += published
 		t.chosen[seed] += chosen
 	}

@@ -65,6 +65,27 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// A function that memory hardly speeds up can be replayed: a few runs of the largest size may take longer than those of the
+// smallest.
+func TestReplayFlat(t *testing.T) {
+	s := rng.NewStream(5, "test/flat")
+	var b strings.Builder
+	b.WriteString("function,memory,ms\n")
+	for i := range 14 {
+		for range 12 {
+			fmt.Fprintf(&b, "flat,%d,%g\n", 128*(i+1), (1200-20*float64(i))*math.Exp(0.3*s.Norm()))
+		}
+	}
+	o := profiles.DefaultReplay()
+	o.Seeds, o.Points = 3, 7
+	r := must.Get(profiles.Replay(strings.NewReader(b.String()), o))(t)
+	for _, d := range r.Designs {
+		if !(d.Published > 0 && d.Chosen > 0 && d.Published < 1 && d.Chosen < 1) {
+			t.Errorf("%s, %d sizes: errors of %g and %g", d.Design, d.Sizes, d.Published, d.Chosen)
+		}
+	}
+}
+
 func TestReplayWrong(t *testing.T) {
 	for want, c := range map[string]struct {
 		text string

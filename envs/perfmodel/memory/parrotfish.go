@@ -78,7 +78,7 @@ func (p Parrotfish) Buy(sizes []float64, run func(mb float64) (float64, error), 
 		measured[mb] = true
 		b.Runs += runs
 		slices.Sort(times)
-		b.Sizes = append(b.Sizes, sizeOf(mb, times))
+		b.Sizes = append(b.Sizes, SizeOf(mb, times))
 		slices.SortFunc(b.Sizes, func(x, y Size) int { return cmp.Compare(x.MB, y.MB) })
 		return nil
 	}
@@ -160,6 +160,6 @@ func (p Parrotfish) measure(mb float64, run func(mb float64) (float64, error)) (
 
 // variation returns the coefficient of variation.
 func variation(times []float64) float64 {
-	s := sizeOf(0, times)
+	s := SizeOf(0, times)
 	return s.SD / s.Mean
 }

@@ -47,7 +47,7 @@ func Sizes(samples []Sample) ([]Size, error) {
 	out := make([]Size, 0, len(by))
 	for mb, times := range by {
 		slices.Sort(times)
-		out = append(out, sizeOf(mb, times))
+		out = append(out, SizeOf(mb, times))
 	}
 	slices.SortFunc(out, func(a, b Size) int { return cmp.Compare(a.MB, b.MB) })
 	if first, last := out[0], out[len(out)-1]; last.Mean > first.Mean {
@@ -57,8 +57,8 @@ func Sizes(samples []Sample) ([]Size, error) {
 	return out, nil
 }
 
-// sizeOf summarises sorted times.
-func sizeOf(mb float64, times []float64) Size {
+// SizeOf summarises sorted times, of which there is one at least. A few runs of a size say nothing about others.
+func SizeOf(mb float64, times []float64) Size {
 	s := Size{MB: mb, Runs: len(times)}
 	n := float64(len(times))
 	for _, t := range times {
