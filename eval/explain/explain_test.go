@@ -241,7 +241,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"at least 2", func(r *Request) { r.Seeds = r.Seeds[:1] }},
 		{"steps is 0", func(r *Request) { r.Steps = 0 }},
-		{"states is -1", func(r *Request) { r.States = -1 }},
+		{"states is -1", func(r *Request) { r.States = -1 }}, {"states is 1", func(r *Request) { r.States = 1 }},
 		{"is missing", func(r *Request) { r.Act = nil }},
 		{"opaque gives no gradients", func(r *Request) { r.Policy = opaque{} }},
 	} {

@@ -21,7 +21,7 @@ type Request struct {
 	Act    nets.Engine
 	// Seeds are the workload seeds of the episodes, at least two.
 	Seeds []uint64
-	// States is the largest number of states to explain, spread evenly over those recorded; 0 explains all.
+	// States is the largest number of states to explain, at least two, spread evenly over those recorded; 0 explains all.
 	States int
 	// Steps is the number of points of the integral between the mean state and each state.
 	Steps int
@@ -40,8 +40,8 @@ func (r *Request) check() error {
 		return errors.New("environment, policy or engine is missing")
 	case len(r.Seeds) < 2:
 		return fmt.Errorf("%d episodes, want at least 2: one gives no interval", len(r.Seeds))
-	case r.States < 0:
-		return fmt.Errorf("states is %d, want at least 1, or 0 for all", r.States)
+	case r.States < 0, r.States == 1:
+		return fmt.Errorf("states is %d, want at least 2, whose decisions are compared, or 0 for all", r.States)
 	case r.Steps < 1:
 		return fmt.Errorf("steps is %d, want at least 1", r.Steps)
 	case len(r.Env.Spec().Kinds) != 1:
