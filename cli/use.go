@@ -331,8 +331,11 @@ func (m remaker) train(run, config string, x *configs.Experiment) (string, error
 	if err := json.Unmarshal(b, &d); err != nil {
 		return "", fmt.Errorf("%s: %w", filepath.Join(run, checkpoints.RunFile), err)
 	}
-	if d.InitFrom == "" {
+	switch {
+	case d.InitFrom == "":
 		return command, nil
+	case strings.HasPrefix(d.InitFrom, zoo.Prefix):
+		return command + " --init-from " + d.InitFrom, nil
 	}
 	ck, err := train.OpenCheckpoint(d.InitFrom)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/internal/must"
 )
@@ -156,5 +157,10 @@ func TestZooCardNames(t *testing.T) {
 	}
 	if c := decode[zoo.Card](t, out); !slices.Equal(c.Remake, want) {
 		t.Errorf("the card's commands are %q, want %q", c.Remake, want)
+	}
+	const from = zoo.Prefix + "steps-graph"
+	must.Do(t, os.WriteFile(filepath.Join(runs, checkpoints.RunFile), []byte(`{"init_from": "`+from+`"}`), 0o666))
+	if got, err := (remaker{}).train(runs, "x.yaml", &configs.Experiment{Seed: 3}); got != "stoker train x.yaml --seed 3 --init-from "+from {
+		t.Errorf("a run that began with a policy of the zoo is made by %q, %v", got, err)
 	}
 }
