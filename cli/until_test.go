@@ -19,11 +19,10 @@ func TestUntil(t *testing.T) {
 		}
 		contains(t, "refusal", errs, "--until is "+bad+", want ")
 	}
-	code, out, errs := stoker("train", file, "--runs", runs, "--name", "")
-	if code != exitUsage || !strings.Contains(errs, "--name is empty") {
+	if code, _, errs := stoker("train", file, "--runs", runs, "--name", ""); code != exitUsage || !strings.Contains(errs, "--name is empty") {
 		t.Errorf("no name: exit %d, %s", code, errs)
 	}
-	code, out, errs = stoker("train", file, "--runs", runs, "--until", "10")
+	code, out, errs := stoker("train", file, "--runs", runs, "--until", "10")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
