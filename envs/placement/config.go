@@ -331,8 +331,9 @@ func (c *Config) validateNodes() error {
 	nodes, hour := 0, 0.0
 	for _, n := range c.Nodes {
 		nodes += n.Count
-		hour += n.Price * float64(n.Count) * (c.Prices.CPU*float64(n.CPU)/1000 +
-			c.Prices.Memory*max(1, c.Prices.Idle)*float64(n.Memory)/1000 + c.Prices.GPU*float64(n.GPU))
+		each := float64(c.Prices.CPU*float64(n.CPU))/1000 + float64(c.Prices.Memory*max(1, c.Prices.Idle)*float64(n.Memory))/1000 +
+			float64(c.Prices.GPU*float64(n.GPU))
+		hour += float64(n.Price * float64(n.Count) * each)
 	}
 	if nodes < 1 || nodes > mostNodes {
 		return bounds.Errorf("nodes", "are %d in all, want 1 to %d", nodes, mostNodes)

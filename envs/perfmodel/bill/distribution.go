@@ -119,7 +119,7 @@ func (l Lognormal) Steps(step float64) float64 {
 		p := float64(law.Survival(math.Log(k * step))) // 1 for k = 0
 		if k == most {
 			more := distuv.Normal{Mu: law.Mu + v, Sigma: law.Sigma} // the law weighted by the time
-			return sum + float64(n*more.Survival(math.Log(k*step))) - float64(k*p) + p/2
+			return sum + float64(n*float64(more.Survival(math.Log(k*step)))) - float64(k*p) + float64(p/2)
 		}
 		sum += p
 		if p < 1e-13 {
