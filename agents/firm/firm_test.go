@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/agents/online"
+
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/agents/normalise"
@@ -136,12 +138,14 @@ func TestPolicyActsAsLearner(t *testing.T) {
 	// Statistics of observations change while it learns and are frozen in a policy: a policy is made for each step.
 	act := envs.NewAction(w.v.Spec())
 	kept := must.Get(p.AppendBinary(nil))(t)
+	var last online.Follower = p.(*TrainedPolicy)
 	for range 10 {
 		seen := envs.NewObservation(w.v.Spec())
 		seen.CopyFrom(w.v.Obs.Env(0))
 		must.Do(t, w.l.Act(w.v))
 		now := must.Get(w.l.Policy())(t)
-		now.(*TrainedPolicy).culprits.before = p.(*TrainedPolicy).culprits.before
+		must.Do(t, now.(*TrainedPolicy).Follow(last.(envs.Policy)))
+		last = now.(*TrainedPolicy)
 		must.Do(t, now.Act(seen, act, true))
 		if want := w.v.Act.Env(0).Kinds[0]; !slices.Equal(act.Kinds[0], want) {
 			t.Fatalf("the policy does %v, the learner %v", act.Kinds[0], want)
@@ -149,8 +153,11 @@ func TestPolicyActsAsLearner(t *testing.T) {
 		must.Do(t, w.v.Step())
 		must.Do(t, w.l.Observe(w.v))
 		if w.v.Truncated[0] {
-			must.Do(t, p.Reset(1))
+			must.Do(t, now.Reset(1))
 		}
+	}
+	if err := last.Follow(nil); err == nil {
+		t.Error("it follows no policy")
 	}
 	choicetest.Restores(t, p)
 	if err := p.UnmarshalBinary(kept); err != nil {

@@ -121,6 +121,17 @@ func (p *TrainedPolicy) Reset(seed uint64) error {
 	return p.Policy.Reset(seed)
 }
 
+// Follow takes over the percentiles of the window before from an earlier policy of the same functions, as
+// [github.com/stoker-rl/stoker/agents/online.Follower] says.
+func (p *TrainedPolicy) Follow(before envs.Policy) error {
+	b, ok := before.(*TrainedPolicy)
+	if !ok || len(b.culprits.before) != len(p.culprits.before) {
+		return fmt.Errorf("firm: follow a %T, want a policy of the same functions", before)
+	}
+	copy(p.culprits.before, b.culprits.before)
+	return nil
+}
+
 // State implements [state.Stater].
 func (p *TrainedPolicy) State(c *state.Codec) {
 	p.Policy.State(c)

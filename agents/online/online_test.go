@@ -43,6 +43,32 @@ func (c counted) Take(t *agents.Transition) error {
 	return c.Offline.Take(t)
 }
 
+func (c counted) Policy() (agents.Policy, error) {
+	p, err := c.Offline.Policy()
+	return &follower{Policy: p}, err
+}
+
+// follower is a policy that counts the windows that it and those before it have decided.
+type follower struct {
+	agents.Policy
+	windows int
+}
+
+func (f *follower) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
+	f.windows++
+	return f.Policy.Act(obs, act, deterministic)
+}
+
+func (f *follower) Follow(before envs.Policy) error {
+	f.windows = before.(*follower).windows
+	return nil
+}
+
+func (f *follower) CopyFrom(src envs.Policy) error {
+	f.windows = src.(*follower).windows
+	return f.Policy.CopyFrom(src.(*follower).Policy)
+}
+
 // world is a tuner in its environment.
 type world struct {
 	t             *testing.T
@@ -121,6 +147,9 @@ func TestSchedule(t *testing.T) {
 		if w.tuner.Decided() != ByPolicy {
 			t.Errorf("window %d was decided by %q", n+1, w.tuner.Decided())
 		}
+		if got := w.tuner.policy.(*follower).windows; got != n+1 {
+			t.Errorf("after window %d the policy remembers %d windows", n+1, got)
+		}
 		if w.out.Info[2] == 0 && (best < 0 || w.out.Info[0] < price) {
 			best, price = n, w.out.Info[0]
 		}
@@ -137,6 +166,9 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("%d updates and %d transitions in all, want 5 and 12", w.learns, w.takes)
 	}
 	w.reset(3)
+	if got := w.tuner.policy.(*follower).windows; got != 0 {
+		t.Errorf("a new search remembers %d windows", got)
+	}
 	if again := w.window(); !slices.Equal(again, actions[0]) {
 		t.Error("after a Reset with the same seed the first configuration is another")
 	}

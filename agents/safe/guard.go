@@ -217,7 +217,7 @@ func (g *Guard) Observe(load, price float64, violated bool, u []float32) {
 	}
 }
 
-// remake makes a band from the cheapest feasible steps of its class in the history.
+// remake makes a band from the cheapest feasible steps of its class in the history, where that has enough of them.
 func (g *Guard) remake(b *band) {
 	order := g.order[:0]
 	for i := range min(g.n, int64(len(g.prices))) {
@@ -225,8 +225,8 @@ func (g *Guard) remake(b *band) {
 			order = append(order, int32(i))
 		}
 	}
-	if len(order) == 0 {
-		return // later steps of other classes have pushed them out
+	if len(order) < g.rule.MinHistory {
+		return // later steps of other classes have pushed some out, or a file counted them
 	}
 	slices.SortStableFunc(order, func(x, y int32) int {
 		switch p, q := g.prices[x], g.prices[y]; {

@@ -63,6 +63,36 @@ func TestRange(t *testing.T) {
 	}
 }
 
+// A range stays as it is while the history has fewer steps of its class than a range needs: those that it was made of are
+// in a file, or steps of other classes have pushed them out.
+func TestRangeOfFew(t *testing.T) {
+	u := []float32{0.5, 0.5}
+	filed, pushed := newGuard(10), newGuard(10)
+	filed.Take([]Band{{Application: "a", Load: 20, Low: 4, High: 6, Rows: 228}})
+	for i := range 12 {
+		pushed.Observe(20, 4+float64(i), false, u)
+	}
+	for range 39 {
+		pushed.Observe(40, 4, false, u)
+	}
+	for name, g := range map[string]*Guard{"a file's": filed, "pushed out": pushed} {
+		want := ranges(g, 20)
+		for range 3 {
+			g.Observe(20, 9, true, u)
+		}
+		g.Observe(20, 7, false, u)
+		if got := ranges(g, 20); got != want {
+			t.Errorf("%s: the range is %v after three violations and one feasible step, want %v as before", name, got, want)
+		}
+		for range 9 {
+			g.Observe(20, 7, false, u)
+		}
+		if got := ranges(g, 20); got == want {
+			t.Errorf("%s: the range is %v as before, want another one of ten steps", name, got)
+		}
+	}
+}
+
 // Each class of loads has a range of its own, and violations under one do not touch the other's. A load without one has
 // the nearest load's, of two as near that of the larger load.
 func TestLoads(t *testing.T) {

@@ -2,7 +2,6 @@ package steps
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/stoker-rl/stoker/internal/reuse"
 )
@@ -34,8 +33,7 @@ type dummies struct {
 	n, size   int // instances, and the place of their memory size
 	at        float64
 	sent      bool
-	ready     float64 // sum of the times at which they are ready
-	unsettled bool    // their idle time is not paid for
+	unsettled bool // their idle time is not paid for
 }
 
 // prewarming begins for a request.
@@ -125,23 +123,27 @@ func (w *walk) size(mb int) int {
 // call makes the dummy calls that are due before a time.
 func (w *walk) call(until float64) {
 	p := w.runner.platform
-	cold := law(spread{p.ColdStart, p.ColdCV})
 	for s := range w.ahead.calls {
 		d := &w.ahead.calls[s]
 		if d.sent || d.n == 0 || d.at > until || w.at.State[s] != Waiting && w.at.State[s] != Ready {
 			continue
 		}
 		d.sent, d.unsettled = true, true
-		key := w.key.With(uint64(s))
 		for i := range d.n {
-			takes := cold.draw(key.With(dummyCalls + uint64(i)))
-			ready := d.at + float64(p.StartEvery*float64(i+1)) + takes
-			d.ready += ready
+			ready, takes := w.dummy(s, i)
 			w.runner.pool.put(s*len(p.Memory)+d.size, w.origin+ready, w.origin+w.at.Now)
 			w.pay(float64(p.perSecond(p.Memory[d.size])*takes) + p.USDPerRun)
 		}
 		w.total.warmed += d.n
 	}
+}
+
+// dummy is when the instance of a step's dummy call number i is ready, and how long its cold start takes.
+func (w *walk) dummy(s, i int) (ready, takes float64) {
+	p := w.runner.platform
+	cold := law(spread{p.ColdStart, p.ColdCV})
+	takes = cold.draw(w.key.With(uint64(s)).With(dummyCalls + uint64(i)))
+	return w.ahead.calls[s].at + float64(p.StartEvery*float64(i+1)) + takes, takes
 }
 
 // dummyCalls keeps the draws of dummy calls apart from those of instances.
@@ -161,8 +163,12 @@ func (w *walk) payIdle(s int, until float64) {
 		return
 	}
 	d.unsettled = false
-	gb := float64(w.runner.platform.Memory[d.size]) / 1024
-	w.pay(float64(float64(w.ahead.idle*gb) * math.Max(0, float64(float64(d.n)*until)-d.ready)))
+	gb, seconds := float64(w.runner.platform.Memory[d.size])/1024, 0.0
+	for i := range d.n {
+		ready, _ := w.dummy(s, i)
+		seconds += max(0, until-ready)
+	}
+	w.pay(float64(float64(w.ahead.idle*gb) * seconds))
 }
 
 // accompany gives a request the decider that prewarms for it.

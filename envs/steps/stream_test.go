@@ -187,6 +187,26 @@ func TestPrewarm(t *testing.T) {
 	}
 }
 
+// Where a step begins before all its dummy calls have ended, only the instances that are ready were idle.
+func TestPrewarmLate(t *testing.T) {
+	c := DefaultEnv()
+	c.SLO, c.Prewarm, c.Workflow = []float64{2, 2}, ByStepConf, "steady.yaml"
+	with := Given{Own: steady(), Prewarm: func() (Decider, error) { return &four{}, nil }}
+	e := must.Get(New(c, with))(t)
+	must.Do(t, e.Reset(1, nil, envs.NewObservation(e.Spec())))
+	w := e.walk
+	w.ahead.calls[1] = dummies{n: 4, at: 1, sent: true, unsettled: true}
+	first, _ := w.dummy(1, 0)
+	second, _ := w.dummy(1, 1)
+	until := (first + second) / 2
+	before := w.at.Spent
+	w.payIdle(1, until)
+	want := (until - first) * float64(w.runner.platform.Memory[0]) / 1024 * c.Idle
+	if got := w.at.Spent - before; !(second > first) || math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("%g USD for instances that are idle for %g s, want %g", got, until-first, want)
+	}
+}
+
 func TestStreamContract(t *testing.T) {
 	for name, change := range map[string]func(*EnvConfig){
 		"aws":     func(*EnvConfig) {},
