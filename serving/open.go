@@ -2,6 +2,7 @@ package serving
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -76,6 +77,7 @@ func (o *Options) check() error {
 // Open returns a server of bundles, and of those in a folder ("" is none). All must pass.
 func Open(specs []models.Spec, folder string, p policy.Options, security *Security, o Options) (*Server, error) {
 	var s *Server
+	var early []error // of files that are left out; what else fails at the start is returned
 	set, err := models.NewSet(specs, models.Options{
 		Folder: folder, MaxBytes: bundleBytes(p.MaxBytes),
 		Open: func(data []byte) (models.Policy, error) {
@@ -86,8 +88,10 @@ func Open(specs []models.Spec, folder string, p policy.Options, security *Securi
 			return q, nil
 		},
 		Tell: func(e models.Event) {
-			if s != nil { // at the start there is nobody to tell: errors are returned
+			if s != nil {
 				s.Told(e)
+			} else if e.Model == "" {
+				early = append(early, e.Err)
 			}
 		},
 	})
@@ -95,10 +99,16 @@ func Open(specs []models.Spec, folder string, p policy.Options, security *Securi
 		return nil, err
 	}
 	if len(set.Names()) == 0 {
-		return nil, fmt.Errorf("%s has no bundle (*%s): make one with stoker export", folder, models.Extension)
+		none := fmt.Errorf("%s has no bundle (*%s): make one with stoker export", folder, models.Extension)
+		return nil, errors.Join(append(early, none)...)
 	}
-	s, err = New(set, security, o)
-	return s, err
+	if s, err = New(set, security, o); err != nil {
+		return nil, err
+	}
+	for _, err := range early {
+		s.Told(models.Event{Err: err})
+	}
+	return s, nil
 }
 
 // bundleBytes is the most bytes of a file whose tensors have at most n: the header and a little more.

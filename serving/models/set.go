@@ -82,6 +82,7 @@ type Options struct {
 type Set struct {
 	options Options
 	mu      sync.Mutex // of changes
+	refused []string   // files of the folder whose names are no model's
 	models  atomic.Pointer[map[string]*model]
 }
 
@@ -91,8 +92,7 @@ func NewSet(specs []Spec, o Options) (*Set, error) {
 	all := map[string]*model{}
 	for _, spec := range specs {
 		if old := all[spec.Name]; old != nil {
-			return nil, fmt.Errorf("two models are called %q: %s and %s: give one another name, as in NAME=%s", spec.Name,
-				old.path,
+			return nil, fmt.Errorf("two models are called %q: %s and %s: give one another name, as in NAME=%s", spec.Name, old.path,
 				spec.Path, spec.Path)
 		}
 		all[spec.Name] = &model{name: spec.Name, path: spec.Path, pin: spec.Digest}
@@ -131,8 +131,16 @@ func (s *Set) find() error {
 	all := maps.Clone(*s.models.Load())
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), Extension)
-		if ok && all[name] == nil && validName.MatchString(name) {
+		switch {
+		case !ok || strings.HasPrefix(name, ".") || all[name] != nil || slices.Contains(s.refused, e.Name()):
+		case validName.MatchString(name):
 			all[name] = &model{name: name, path: filepath.Join(s.options.Folder, e.Name()), found: true}
+		default:
+			s.refused = append(s.refused, e.Name())
+			if s.options.Tell != nil {
+				s.options.Tell(Event{Err: fmt.Errorf("%s is not served: its name is no model's, want letters, digits, points, - and _, at "+
+					"most 128, a letter or digit first", filepath.Join(s.options.Folder, e.Name()))})
+			}
 		}
 	}
 	s.models.Store(&all)

@@ -60,6 +60,10 @@ func TestFolder(t *testing.T) {
 		defer v.Release()
 		return v.Digest
 	}
+	s.Poll()
+	if len(events) != 2 || !strings.Contains(events[0].Err.Error(), "not a name.stoker is not served: its name is no model's") {
+		t.Errorf("a file whose name is no model's: %v, want it told of once", events)
+	}
 	put(t, filepath.Join(dir, "b.stoker"), all[1])
 	put(t, filepath.Join(dir, "a.stoker"), all[2])
 	s.Poll()
