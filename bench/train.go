@@ -136,9 +136,11 @@ type timer struct{ wall, cpu time.Duration }
 func (t *timer) run(f func() error) error {
 	began, cpu := time.Now(), cpuTime()
 	err := f()
-	t.wall, t.cpu = t.wall+time.Since(began), t.cpu+cpuTime()-cpu
+	t.add(timer{time.Since(began), cpuTime() - cpu})
 	return err
 }
+
+func (t *timer) add(u timer) { t.wall, t.cpu = t.wall+u.wall, t.cpu+u.cpu }
 
 // scaled measures one form on a workflow of n functions.
 func (o Options) scaled(n int, f form, e nets.Engine) (Result, error) {
@@ -171,19 +173,29 @@ func (o Options) scaled(n int, f form, e nets.Engine) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	update, steps, err := o.trainScaled(v, l)
-	if err != nil {
-		return Result{}, err
-	}
-	decision, decisions, err := o.decideScaled(v, l)
-	if err != nil {
-		return Result{}, err
-	}
 	per := func(t time.Duration, n int) float64 { return float64(t) / float64(n) }
+	var update, decision timer
+	var steps stepped
+	all, decisions := []sample{}, 0
+	for range max(1, o.Repeat) {
+		learnt, made, err := o.trainScaled(v, l)
+		if err != nil {
+			return Result{}, err
+		}
+		decided, n, err := o.decideScaled(v, l)
+		if err != nil {
+			return Result{}, err
+		}
+		all = append(all, sample{Operations: int64(made.updates), Nanoseconds: per(learnt.wall, made.updates)})
+		update.add(learnt)
+		decision.add(decided)
+		steps.add(made.timer)
+		steps.count, steps.updates, decisions = steps.count+made.count, steps.updates+made.updates, decisions+n
+	}
 	s.UpdateCPU = per(update.cpu, steps.updates)
 	s.Decision, s.DecisionCPU = per(decision.wall, decisions), per(decision.cpu, decisions)
 	s.Step, s.StepCPU = per(steps.wall, steps.count), per(steps.cpu, steps.count)
-	one := sample{Operations: int64(steps.updates), Nanoseconds: per(update.wall, steps.updates)}
+	one := medianSample(all)
 	return o.fill(Result{Bench: "scale", Env: x.Env.Name, Agents: n, Batch: c.Batch, UpdatesPerSecond: one.perSecond(),
 		Scaled: &s}, one), nil
 }
@@ -232,8 +244,8 @@ func (o Options) trainScaled(v *envs.Vector, l *maddpg.Learner) (update timer, s
 			began, before = time.Now(), done
 			continue
 		default:
-			update = timer{update.wall + learn.wall, update.cpu + learn.cpu}
-			steps.wall, steps.cpu = steps.wall+step.wall, steps.cpu+step.cpu
+			update.add(learn)
+			steps.add(step)
 			steps.count += copies
 			steps.updates = done - before
 		}

@@ -298,8 +298,8 @@ func benchDayCommand() *command {
 			option(&o.Seed, "seed", "seed of arrivals and durations"),
 		},
 		run: func(c *call) (any, error) {
-			if o.Hours == 0 || o.Factor == 0 { // which stand for the defaults in Go
-				return nil, usage("--hours and --factor are %g and %g, want more than 0", o.Hours, o.Factor)
+			if o.Hours == 0 || o.Factor == 0 || o.Seed == 0 { // which stand for the defaults in Go
+				return nil, usage("--hours, --factor and --seed are %g, %g and %d, want more than 0", o.Hours, o.Factor, o.Seed)
 			}
 			if err := o.Validate(); err != nil {
 				return nil, usage("%w", err)

@@ -23,6 +23,7 @@ func TestBenchDay(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
 		{"--functions", "0", `--functions is "0", want a whole number of at least 1`}, {"--hours", "-1",
 			"--hours is -1"}, {"--factor", "1e9", "--factor is 1e+09"},
+		{"--seed", "0", "1 and 0, want more than 0"},
 	} {
 		if code, _, errs := stoker("bench", "sim-day", c.flag, c.value); code != exitUsage ||
 			!strings.Contains(errs, c.want) {
