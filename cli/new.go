@@ -53,7 +53,12 @@ func (m *measured) run(c *call) (any, error) {
 	if !regexp.MustCompile(configs.NamePattern).MatchString(name) {
 		return nil, usage("NAME is %q, want letters, digits, '.', '_' and '-', a letter or digit first", name)
 	}
-	fill := strings.NewReplacer("FILE", filepath.ToSlash(path), "NAME", name)
+	plain, err := yaml.Marshal(name) // in quotes where YAML would take the name for a number or for null
+	if err != nil {
+		return nil, err
+	}
+	fill := strings.NewReplacer(`"FILE`, strings.TrimSuffix(strconv.Quote(filepath.ToSlash(path)), `"`),
+		"name: NAME", "name: "+strings.TrimSpace(string(plain)), "NAME", name)
 	text = []byte(fill.Replace(string(text))) // before fill writes the user's own words into it
 	if *m != (measured{}) {
 		if problem != "sizing" {

@@ -43,6 +43,27 @@ func TestNewTrains(t *testing.T) {
 	}
 }
 
+// A name that is a number, null or a date in YAML stays a name, and so does a folder with a quote.
+func TestNewQuotes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	names := []string{"null", "1e3", "2024-01-01"}
+	if os.Mkdir(`a"b`, 0o777) == nil { // not on Windows
+		names = append(names, `a"b/true`)
+	}
+	for _, path := range names {
+		for _, problem := range []string{"sizing", "steps"} {
+			if code, out, errs := stoker("new", problem, path); code != exitDone {
+				t.Fatalf("%s: exit %d: %s%s", path, code, out, errs)
+			}
+			code, out, errs := stoker("train", path+".yaml", "--print-config")
+			if code != exitDone || !strings.Contains(strings.ReplaceAll(out, "'", `"`), `name: "`+filepath.Base(path)+`"`) {
+				t.Errorf("%s %s: exit %d: %.200s%s", problem, path, code, out, errs)
+			}
+			must.Do(t, os.Remove(path+".yaml"))
+		}
+	}
+}
+
 // What was measured becomes a configuration that trains: the functions of the laws as a chain, the first one's requests
 // of the trace, or all where the trace does not know it.
 func TestNewTakesInMeasurements(t *testing.T) {
