@@ -121,3 +121,38 @@ func TestCommandWords(t *testing.T) {
 		t.Errorf("found %q", got)
 	}
 }
+
+// Every stoker command of the scripts in bench has flags that exist.
+func TestScripts(t *testing.T) {
+	texts := map[string]string{}
+	for _, pattern := range []string{"bench/*.sh", "bench/peers/*"} {
+		for _, path := range must.Get(filepath.Glob(pattern))(t) {
+			texts[path] = string(must.Get(os.ReadFile(path))(t))
+		}
+	}
+	t.Chdir(t.TempDir())
+	short := regexp.MustCompile(`\brun ([a-z])`) // a function of bench/peers/speed
+	called := regexp.MustCompile(`(?:"\$stoker"|\{STOKER\}|/stoker-torch") (bench|train|eval)\b(.*)`)
+	quoted := regexp.MustCompile(`"[^"]*"`) // names, and commands of peers
+	flags := regexp.MustCompile(` --[a-z-]+`)
+	help, checked := map[string]string{}, 0
+	for path, text := range texts {
+		text = short.ReplaceAllString(strings.ReplaceAll(text, "\\\n", " "), `"$$stoker" bench $1`)
+		for _, m := range called.FindAllStringSubmatch(text, -1) {
+			rest, _, _ := strings.Cut(quoted.ReplaceAllString(m[2], ""), "'")
+			rest, _, _ = strings.Cut(rest, "|")
+			if help[m[1]] == "" {
+				_, help[m[1]] = stoker(t, []string{m[1], "--help"})
+			}
+			for _, flag := range flags.FindAllString(rest, -1) {
+				checked++
+				if !strings.Contains(help[m[1]], flag+" ") {
+					t.Errorf("%s: stoker %s has no flag%s", path, m[1], flag)
+				}
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("the scripts have %d flags of stoker, want dozens: is the pattern right?", checked)
+	}
+}
