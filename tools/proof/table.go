@@ -59,7 +59,8 @@ var (
 type Step struct {
 	Args []string `json:"args"`
 	Env  []string `json:"env,omitempty"` // added to the environment
-	// Unless is a path: where it exists the step is skipped, so that runs of hours are trained only once.
+	// Unless is the run that the step trains. Where its folder exists, stoker resume takes the step's place, so that runs of hours
+	// are trained only once, and one that was stopped is finished before it counts.
 	Unless string `json:"unless,omitempty"`
 	// Stdout is the file in $OUT for the standard output; "" writes it to the log.
 	Stdout string `json:"stdout,omitempty"`

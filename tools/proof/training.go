@@ -1,6 +1,9 @@
 package proof
 
-import "fmt"
+import (
+	"fmt"
+	"path"
+)
 
 // Files of stoker eval that pages show, beside its table.
 var evalFigures = []string{"table.md", "learning_curve.png", "over_time.png", "latency_cdf.png", "scatter.png"}
@@ -71,14 +74,13 @@ func training() []Proof {
 		{
 			Name: "gnnpolicy", Kind: Training, Subject: "learning", Minutes: 30,
 			Claims: "The policy over graphs, three training seeds, against rules and planners on 50 workload seeds.",
-			Steps: []Step{
-				unless("runs/gnn-placement-s3", stoker("train configs/placement/gnn-twin.yaml --seeds 1-3")),
-				stoker("eval " + gnnRuns + " --out $OUT"),
+			Steps: append(trainings(3, "runs/gnn-placement", "train configs/placement/gnn-twin.yaml"),
+				stoker("eval "+gnnRuns+" --out $OUT"),
 				stoker("eval "+gnnRuns+" --out $OUT/planners", "--set", "eval.baselines=[sjf-nodes, lookahead, "+
 					"{name: lookahead, futures: 1}, {name: lookahead, futures: 4}]"),
 				stoker("plot "+gnnRuns+" --separate --metric eval/mean_reward --name curves --out $OUT",
 					"--title", "Return in evaluation, each seed on its own workloads"),
-			},
+			),
 			Keep:  []string{"table.md", "curves.png", "learning_curve.png", "planners/table.md"},
 			Short: []string{"gnn-twin"},
 		},
@@ -129,18 +131,24 @@ func closedLoop() Proof {
 	for _, name := range []string{"firm", "simppo"} {
 		at := "runs/closedloop/" + name
 		eval := "eval " + at + "-s1 " + at + "-s2 fixed random --seeds 1-20 --out $OUT/" + name
-		p.Steps = append(p.Steps,
-			unless(at+"-s2", stoker("train configs/faasconf/"+name+".yaml --seeds 1-2 --name "+name+
-				" --runs runs/closedloop --set train.steps=20000")),
-			stoker(eval), stoker(eval+"-branch --set env.workflow=branch"),
-		)
+		p.Steps = append(p.Steps, trainings(2, at, "train configs/faasconf/"+name+".yaml --runs runs/closedloop --set train.steps=20000")...)
+		p.Steps = append(p.Steps, stoker(eval), stoker(eval+"-branch --set env.workflow=branch"))
 	}
 	return p
 }
 
 const gnnRuns = "runs/gnn-placement-s1 runs/gnn-placement-s2 runs/gnn-placement-s3"
 
-// unless skips a step where a path exists.
+// trainings have a command train the seeds from 1 on where their runs, at-s1 and so on, are missing.
+func trainings(seeds int, at, command string) (all []Step) {
+	for seed := 1; seed <= seeds; seed++ {
+		run := fmt.Sprintf("%s-s%d", at, seed)
+		all = append(all, unless(run, stoker(fmt.Sprintf("%s --seed %d --name %s", command, seed, path.Base(run)))))
+	}
+	return all
+}
+
+// unless has a step train a run only where the run's folder does not exist.
 func unless(path string, s Step) Step {
 	s.Unless = path
 	return s
@@ -154,16 +162,10 @@ func deepRMPolicy() Proof {
 		Keep:   []string{"table.md", "loads.svg", "curves.svg"},
 		Short:  []string{"deeprm-discount", "deeprm-reinforce", "deeprm-book", "deeprm-dqn"},
 	}
-	train := func(config string, seed int) {
-		p.Steps = append(p.Steps, unless(fmt.Sprintf("runs/%s-s%d", config, seed),
-			stoker(fmt.Sprintf("train configs/placement/%s.yaml --seed %d", config, seed))))
+	for _, c := range []string{"deeprm-discount", "deeprm-reinforce", "deeprm-book"} {
+		p.Steps = append(p.Steps, trainings(3, "runs/"+c, "train configs/placement/"+c+".yaml")...)
 	}
-	for seed := 1; seed <= 3; seed++ {
-		for _, c := range []string{"deeprm-discount", "deeprm-reinforce", "deeprm-book"} {
-			train(c, seed)
-		}
-	}
-	train("deeprm-dqn", 1)
+	p.Steps = append(p.Steps, trainings(1, "runs/deeprm-dqn", "train configs/placement/deeprm-dqn.yaml")...)
 	p.Steps = append(p.Steps, goTest("./eval/deeprm", "Compare|HeldBack", "-runs=../../runs"))
 	return p
 }

@@ -80,8 +80,8 @@ func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err err
 	}
 	if s.Unless != "" {
 		if _, err := os.Stat(s.Unless); err == nil {
-			fmt.Fprintf(log, "%s exists: skipped %s\n", s.Unless, strings.Join(args, " "))
-			return nil
+			fmt.Fprintf(log, "%s exists: it is finished, in place of %s\n", s.Unless, strings.Join(args, " "))
+			args = []string{"bin/stoker", "resume", s.Unless} // of a finished run it writes nothing
 		}
 	}
 	env := []string{"CGO_ENABLED=0", "GOWORK=off", proof.Folder + "=" + f.out}
@@ -168,7 +168,7 @@ func run(ctx context.Context, p proof.Proof) (summary string, err error) {
 	both := io.MultiWriter(os.Stdout, log)
 	for _, n := range p.Needs {
 		if n == proof.Libtorch {
-			if err := f.run(ctx, proof.Step{Args: []string{"make", "cuda"}}, both); err != nil {
+			if err := f.run(ctx, proof.Step{Args: []string{"make", "cuda"}, Env: []string{"GOWORK="}}, both); err != nil {
 				return "", err
 			}
 		}
@@ -221,14 +221,20 @@ func currentResult(ctx context.Context) (r proof.Result, err error) {
 	return r, nil
 }
 
-// byHand are the files of a result's folder that people write.
-var byHand = []string{"README.md", proof.ShortFile}
+// byHand are the files of results' folders that people write; the last three are of lqr, ppo and spsa.
+var byHand = []string{"README.md", proof.ShortFile, "settings.md", "environments.md", "theory.md"}
 
-// keep copies the files that a proof's row keeps from one folder to another, and removes those kept there before.
+// keep copies the files that a proof's row keeps from one folder to another, and removes those kept there before. Nothing
+// changes where a pattern of the row matches no file: a test skips what its machine lacks.
 func keep(p proof.Proof, from, to string) error {
 	files, err := matching(from, append([]string{proof.ClaimsFile}, p.Keep...))
 	if err != nil {
 		return err
+	}
+	for _, pattern := range p.Keep {
+		if !slices.ContainsFunc(files, func(name string) bool { ok, _ := path.Match(pattern, name); return ok }) {
+			return fmt.Errorf("%s has no %s, want what the row %s keeps: the log says which test was skipped", from, pattern, p.Name)
+		}
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err

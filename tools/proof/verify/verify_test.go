@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +44,35 @@ func TestKeep(t *testing.T) {
 	if want := "# Table\n[kept](sub/table.md)\n[page](../../page.md)\n"; err != nil || string(page) != want {
 		t.Errorf("the page became %q (error %v), want %q", page, err, want)
 	}
+	gone := proof.Proof{Name: "x", Keep: []string{"table.md", "absent.txt"}}
+	if err := keep(gone, from, to); err == nil || !strings.Contains(err.Error(), "absent.txt") {
+		t.Errorf("a file that no test wrote gives %v, want its name", err)
+	}
+	if now := must.Get(matching(to, []string{"*", "*/*"}))(t); !slices.Equal(now, got) {
+		t.Errorf("where a file is missing %q is left, want %q as before", now, got)
+	}
+}
+
+// A proof that runs again takes away no file of docs/results but those that it makes anew: each is written by hand or
+// matched by a pattern of its row, and each pattern matches one.
+func TestResultsAreMadeAgain(t *testing.T) {
+	for _, p := range proof.Table() {
+		if p.Nothing != "" {
+			continue
+		}
+		dir := filepath.Join("..", "..", "..", results, p.Name)
+		unmatched := slices.Clone(p.Keep)
+		for _, name := range must.Get(matching(dir, []string{"*", "*/*"}))(t) {
+			of := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
+			if !slices.Contains(byHand, name) && name != proof.ResultFile && name != proof.ClaimsFile && !slices.ContainsFunc(p.Keep, of) {
+				t.Errorf("%s: make verify NAME=%s removes %s, want a pattern of the row that keeps it", dir, p.Name, name)
+			}
+			unmatched = slices.DeleteFunc(unmatched, of)
+		}
+		if len(unmatched) > 0 {
+			t.Errorf("%s has no file of %q, which the row %s keeps", dir, unmatched, p.Name)
+		}
+	}
 }
 
 // A digest depends on names and bytes of the matching files and on the claims' measurements, not on the claims' wording
@@ -82,7 +112,7 @@ func TestDigest(t *testing.T) {
 }
 
 // Steps have their variables expanded, write their output where Stdout says without this
-// machine's folder, are skipped where their result exists, and
+// machine's folder, are taken up where their run exists, and
 // fail where their command fails.
 func TestSteps(t *testing.T) {
 	needed := proof.Need{Env: "STOKER_TEST_NEED", Text: "a word"}
@@ -103,8 +133,13 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s holds %q (error %v), want %q", name, got, err, want)
 		}
 	}
+	t.Chdir(t.TempDir())
+	script(t, "bin/stoker", `echo "$@" >resumed`)
 	if err := run(proof.Step{Args: sh("exit 3"), Unless: f.out}); err != nil {
-		t.Errorf("a step whose result exists was not skipped: %v", err)
+		t.Errorf("a step whose run exists was not taken up: %v", err)
+	}
+	if got, err := os.ReadFile("resumed"); err != nil || string(got) != "resume "+f.out+"\n" {
+		t.Errorf("a run that exists is taken up by stoker %q (error %v), want resume %s", got, err, f.out)
 	}
 	if err := run(proof.Step{Args: sh("exit 3"), Unless: filepath.Join(f.out, "nothing")}); err == nil ||
 		!strings.Contains(err.Error(), "exit 3") {
@@ -115,6 +150,29 @@ func TestSteps(t *testing.T) {
 	}
 	if _, err := os.Stat(f.tmp); !os.IsNotExist(err) {
 		t.Errorf("the temporary folder is still there: %v", err)
+	}
+}
+
+// script writes a program of sh, by its path in the present folder.
+func script(t *testing.T, path, text string) {
+	t.Helper()
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+}
+
+// make cuda sees go.work, which it writes itself, although verify runs without one.
+func TestLibtorchIsBuiltInTheWorkspace(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("GOWORK", "off")
+	script(t, "make", `echo "$@ with GOWORK=$GOWORK" >>made`)
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	p := proof.Proof{Name: "torch", Needs: []proof.Need{proof.Libtorch}, Nothing: "a test"}
+	if _, err := run(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile("made"); err != nil || string(got) != "cuda with GOWORK=\n" {
+		t.Errorf("make was called as %q (error %v), want cuda without GOWORK", got, err)
 	}
 }
 
