@@ -252,3 +252,18 @@ func TestLearnerPages(t *testing.T) {
 		}
 	}
 }
+
+// CITATION.cff has the paper of every environment that the front page lists with one.
+func TestCitation(t *testing.T) {
+	cited := string(must.Get(os.ReadFile("CITATION.cff"))(t))
+	row := regexp.MustCompile(`(?m)^\| \[(\w+)-v\d.*\| (.+) \|$`)
+	rows := row.FindAllStringSubmatch(string(must.Get(os.ReadFile("README.md"))(t)), -1)
+	for _, m := range rows {
+		if !strings.Contains(cited, "stoker/"+m[1]+"-v") {
+			t.Errorf("CITATION.cff names no stoker/%s, whose paper is %s in README.md", m[1], m[2])
+		}
+	}
+	if len(rows) < 7 {
+		t.Errorf("README.md lists %d environments with papers, want at least 7: is the pattern right?", len(rows))
+	}
+}
