@@ -88,7 +88,7 @@ func TestAttackMemory(t *testing.T) {
 		end()
 		_ = c.Process.Kill()
 		_ = c.Wait()
-		t.Logf("%s: %.0f MB idle, at most %.0f MB, %d of 20 answered", a.name, idle, most, good)
+		t.Logf("%s: %.0f MiB idle, at most %.0f MiB, %d of 20 answered", a.name, idle, most, good)
 		const bound = 128 + 64 // --max-memory and 64 MiB
 		proof.Claim(t, proof.Row{Topic: "memory", Claim: a.name + ": resident",
 			Bound: fmt.Sprintf("at most %d MiB", bound), Measured: fmt.Sprintf("%.0f MiB", most), Holds: most <= bound})
@@ -133,7 +133,7 @@ func TestBundleMemory(t *testing.T) {
 			})
 		}
 		all.Wait()
-		t.Logf("%.0f MB, at most %.0f MB", rss(t, c.Process.Pid, "VmRSS"), rss(t, c.Process.Pid, "VmHWM"))
+		t.Logf("%.0f MiB, at most %.0f MiB", rss(t, c.Process.Pid, "VmRSS"), rss(t, c.Process.Pid, "VmHWM"))
 	}
 	most, bound := rss(t, c.Process.Pid, "VmHWM"), 2*(1+5*runtime.GOMAXPROCS(0))*limit
 	proof.Claim(t, proof.Row{Topic: "memory", Claim: fmt.Sprintf("five bundles with tensors of 16 MB, each replaced under load, %d cores: over idle",
