@@ -55,8 +55,8 @@ test-torch: cuda ## the tests of the torch engine and of its agreement with the 
 bench: build ## every measurement that the binary can make by itself, beside the recorded ones
 	bin/stoker bench --beside docs/results/speed/recorded.jsonl
 
-verify: ## all long proofs, or those of NAME=…; NAME=list lists them
-	$(PLAIN) $(GO) run ./tools/proof/verify $(NAME)
+verify: ## all long proofs, or those of NAME=…; NAME=list lists them, NAME="list --json" for programs
+	@$(PLAIN) $(GO) run ./tools/proof/verify $(NAME)
 
 verify-status: ## which kept results still describe the code, by short runs (two minutes)
 	$(PLAIN) $(GO) run ./tools/proof/verify status

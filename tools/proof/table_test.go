@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -219,5 +220,18 @@ func TestMakefile(t *testing.T) {
 	}
 	if targets > 15 {
 		t.Errorf("the Makefile has %d targets, want at most 15", targets)
+	}
+}
+
+// make verify prints what verify prints and nothing else, since programs read the list as JSON.
+func TestMakeVerifyIsSilent(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip(err)
+	}
+	c := exec.Command("make", "-C", root, "--no-print-directory", "verify", "NAME=list --json", "GO=true")
+	c.Env = append(os.Environ(), "MAKEFLAGS=")
+	out, err := c.CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Errorf("make verify with GO=true prints %q (error %v), want nothing", out, err)
 	}
 }
