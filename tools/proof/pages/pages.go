@@ -109,7 +109,10 @@ func index(parts []part) string {
 		"What the project claims of itself, each claim with its bound and the figure that was measured. " +
 		note + "\n\n## What falls short\n\n")
 	for _, p := range parts {
-		for _, s := range p.sentences {
+		for i, s := range p.sentences {
+			if slices.Contains(p.sentences[:i], s) {
+				continue // of several claims
+			}
 			fmt.Fprintf(&b, "- %s ([%s](claims/%s.md#%[2]s))\n", s, p.Name, p.Subject)
 		}
 	}

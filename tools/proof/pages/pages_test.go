@@ -67,6 +67,10 @@ func TestSentences(t *testing.T) {
 		row) {
 		t.Errorf("claims/simulator.md lacks %q:\n%s", row, all["claims/simulator.md"])
 	}
+	put("queues/falls-short.txt", "M/M/1 => One sentence.\n|error| => One sentence.\n")
+	if all := must.Get(Make(dir))(t); strings.Count(all["claims.md"], "One sentence.") != 1 {
+		t.Errorf("a sentence of two lines stands more than once:\n%s", all["claims.md"])
+	}
 	put("queues/claims.jsonl", "{}\nnonsense\n")
 	if _, err := Make(dir); err == nil || !strings.Contains(err.Error(), "claims.jsonl:2") {
 		t.Errorf("a damaged line gives %v, want its file and line", err)
