@@ -2,7 +2,7 @@
 SHELL   := /bin/bash
 GO      ?= go
 CONFIG  ?= configs/sizing/main.yaml
-RUN     ?= runs/sizing-s1
+RUN     ?= runs/$(shell awk '/^name:/ { print $$2; exit }' $(CONFIG))-s1
 NAME    ?=
 CLI     := github.com/stoker-rl/stoker/cli
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
