@@ -37,7 +37,7 @@ func evaluation() []Proof {
 			Short:  []string{"suite-hops"},
 		},
 		{
-			Name: "faasconf", Kind: Evaluation, Subject: "figures", Minutes: 30,
+			Name: "faasconf", Kind: Evaluation, Subject: "figures", Minutes: 60,
 			Claims: "FaaSConf's Figs. 1 to 3 and 8 to 14, five trainings of what learns, 20 seeds.",
 			Steps: []Step{
 				stoker("suite faasconf --runs runs --out $OUT"),
