@@ -294,3 +294,39 @@ func TestLerpOfGradients(t *testing.T) {
 	}
 	near(t, "gradients moved", results[native.Reference], results[native.Go], 1e-4)
 }
+
+// Several passes backward from one forward pass in a recorded update give what they give outside of one.
+func TestBackwardTwiceInAnUpdate(t *testing.T) {
+	all := archs()
+	for name, a := range sharedNeighbours() {
+		all["together, "+name] = a
+	}
+	for name, a := range all {
+		run := func(record bool) (out [][]float64) {
+			e := native.New(native.Options{Kernels: native.Reference, Threads: 2})
+			x := newSubject(t, e, a, 70, 1)
+			other, results := newNormal(e, rng.NewStream(2, "other"), x.g.Shape()...), []nets.Tensor{x.net.Grads()}
+			for i := range x.in {
+				results = append(results, x.work.GradIn(i))
+			}
+			update := func() {
+				x.net.Forward(x.work, x.in...)
+				x.net.Backward(x.work, x.g, nets.Both)
+				x.net.Backward(x.work, other, nets.Both)
+			}
+			if record {
+				must.Do(t, e.Record("twice", update).Run())
+			} else {
+				update()
+			}
+			for _, r := range results {
+				out = append(out, values(r))
+			}
+			return out
+		}
+		want, got := run(false), run(true)
+		for i := range want {
+			near(t, fmt.Sprintf("%s, result %d", name, i), got[i], want[i], 1e-5)
+		}
+	}
+}

@@ -181,7 +181,9 @@ func (f *field) wants(gradIn []*Tensor) wants {
 func (f *field) backward(b *backwardStep) []stage {
 	inputs := b.wanted() || f.att != nil && b.params // whether gradients w.r.t. features are needed
 	w := f.wants(b.gradIn)
-	stages := []stage{{agents: f.agents, needs: b.of, run: func(x *context, tile, from, to int) {
+	again := b.of.back // agents may still read what the step back before left of others
+	b.of.back = true
+	stages := []stage{{agents: f.agents, barrier: again, needs: b.of, run: func(x *context, tile, from, to int) {
 		m, l := b.of.at(x, tile)
 		sums := b.begin(x, tile, from, to)
 		for i := from; i < to; i++ {

@@ -39,6 +39,7 @@ type forwardStep struct {
 	shared   bool            // between workers: they divide a tile's agents
 	mem      []*memory       // by tile with untilForward, else one or by worker
 	layers   []*layersMemory // likewise, but by worker while one agent's is enough
+	back     bool            // a step goes back from it
 }
 
 func (f *forwardStep) stages() []stage { return f.p.model.forward(f) }
