@@ -330,3 +330,24 @@ func TestBackwardTwiceInAnUpdate(t *testing.T) {
 		}
 	}
 }
+
+// The last tile's padding has no part in gradients, however the gradient w.r.t. the output was made.
+func TestGradientsByOperations(t *testing.T) {
+	for name, a := range archs() {
+		for _, batch := range []int{2, 17, 70} {
+			results := map[string][][]float64{}
+			for _, family := range []string{native.Reference, native.Go} {
+				e := native.New(native.Options{Kernels: family})
+				x := newSubject(t, e, a, batch, 1)
+				out := x.net.Forward(x.work, x.in...)
+				x.net.Backward(x.work, out, nets.Params)
+				e.Add(x.g, 0.5, out)
+				x.net.Backward(x.work, x.g, nets.Both)
+				results[family] = [][]float64{values(x.net.Grads()), values(x.work.GradIn(0))}
+			}
+			for i, want := range results[native.Go] {
+				near(t, fmt.Sprintf("%s, batch %d, result %d", name, batch, i), results[native.Reference][i], want, 1e-3)
+			}
+		}
+	}
+}

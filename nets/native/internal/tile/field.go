@@ -191,7 +191,7 @@ func (f *field) backward(b *backwardStep) []stage {
 			if inputs {
 				dx = f.block(m.dx, f.start(i)+w.own*f.lanes, 2*f.own-w.own)
 			}
-			f.layers.backward(x, l, i, m.x[f.start(i):], b.of.p.out.of(tile, i), b.g.of(tile, i), sums, dx, w.own, kernel.Zero)
+			f.layers.backward(x, l, i, m.x[f.start(i):], b.of.p.out.of(tile, i), b.grad(tile, i), sums, dx, w.own, kernel.Zero)
 			if f.att != nil && inputs && !f.together() {
 				f.att.backward(x, m, i, w, sums)
 			}

@@ -75,7 +75,7 @@ func (p *gumbel) agentBack(m *memory, tile, i int, b *backwardStep) {
 			continue
 		}
 		d := t.of(tile, i)
-		copy(d, b.g.of(tile, i))
+		copy(d, b.grad(tile, i))
 		at := 0
 		for _, n := range p.g.Segments {
 			p.k.SoftmaxBack(d[at:], y[at:], n, p.lanes, 1/float32(p.g.Temperature))

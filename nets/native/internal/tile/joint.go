@@ -116,7 +116,7 @@ func (j *joint) agentBack(x *context, m *memory, l *layersMemory, tile, i int, b
 	}
 	j.exchange(m.x, i)
 	j.exchange(all, i)
-	j.layers.backward(x, l, i, m.x[:j.size()], b.of.p.out.of(tile, i), b.g.of(tile, i), sums, dx, 0, kernel.Add)
+	j.layers.backward(x, l, i, m.x[:j.size()], b.of.p.out.of(tile, i), b.grad(tile, i), sums, dx, 0, kernel.Add)
 	j.exchange(m.x, i)
 	j.exchange(all, i)
 }

@@ -62,7 +62,7 @@ func (p *mlp) backward(b *backwardStep) []stage {
 
 // agentBack takes the gradient w.r.t. agent i's output backward.
 func (p *mlp) agentBack(x *context, l *layersMemory, tile, i int, b *backwardStep, sums []float32) {
-	in, y, g := p.features(l, tile, i, b.of.in), b.of.p.out.of(tile, i), b.g.of(tile, i)
+	in, y, g := p.features(l, tile, i, b.of.in), b.of.p.out.of(tile, i), b.grad(tile, i)
 	if len(b.gradIn) == 1 {
 		var dx []float32
 		if b.gradIn[0] != nil {

@@ -94,7 +94,7 @@ func (j *sharedJoint) backward(b *backwardStep) []stage {
 		g := m.base[:j.list[len(j.list)-1].out*j.lanes]
 		clear(g)
 		for i := range j.agents {
-			j.k.Axpy(1, b.g.of(tile, i), g)
+			j.k.Axpy(1, b.grad(tile, i), g)
 		}
 		var dx []float32
 		if wanted {
@@ -112,7 +112,7 @@ func (j *sharedJoint) othersBack(x *context, m *memory, l *layersMemory, tile in
 	all := m.base[:t.out*j.lanes]
 	clear(all)
 	for i := range j.agents {
-		g := j.toFirst(x, l, i, b.of.p.out.of(tile, i), b.g.of(tile, i), sums)
+		g := j.toFirst(x, l, i, b.of.p.out.of(tile, i), b.grad(tile, i), sums)
 		j.k.Axpy(1, g, all)
 		if sums != nil {
 			diff, row := j.difference(x, m, i)

@@ -37,7 +37,7 @@ func (p *softValue) backward(b *backwardStep) []stage {
 
 // agentBack sets the gradients w.r.t. agent i's inputs.
 func (p *softValue) agentBack(b *backwardStep, tile, i int) {
-	for lane, g := range b.g.of(tile, i) {
+	for lane, g := range b.grad(tile, i) {
 		_, byQ1, byQ2, byLogProb, byLogAlpha := p.at(b.of.in, tile, i, lane)
 		for j, by := range [...]float64{byQ1, byQ2, byLogProb, byLogAlpha} {
 			if t := b.gradIn[j]; t != nil {

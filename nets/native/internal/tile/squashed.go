@@ -58,7 +58,7 @@ func (p *squashed) backward(b *backwardStep) []stage {
 
 // agentBack sets the gradients w.r.t. agent i's inputs.
 func (p *squashed) agentBack(b *backwardStep, tile, i int) {
-	moments, noise, g := b.of.in[0].of(tile, i), b.of.in[1].of(tile, i), b.g.of(tile, i)
+	moments, noise, g := b.of.in[0].of(tile, i), b.of.in[1].of(tile, i), b.grad(tile, i)
 	var byMoments, byNoise []float32
 	if t := b.gradIn[0]; t != nil {
 		byMoments = t.of(tile, i)

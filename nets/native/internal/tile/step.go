@@ -136,6 +136,15 @@ func (b *backwardStep) begin(x *context, tile, from, to int) []float32 {
 	return b.sums(x)
 }
 
+// grad is the gradient w.r.t. agent i's output in a tile, with 0 in the padding, where operations may have left others.
+func (b *backwardStep) grad(tile, i int) []float32 {
+	g, valid := b.g.of(tile, i), b.g.valid(tile)
+	for f := 0; valid < b.g.lanes && f < len(g); f += b.g.lanes {
+		clear(g[f+valid : f+b.g.lanes])
+	}
+	return g
+}
+
 // sums are where a shard adds gradients w.r.t. the parameters, nil where those are not wanted.
 func (b *backwardStep) sums(x *context) []float32 {
 	n := b.of.p.net
@@ -150,10 +159,5 @@ func (b *backwardStep) sums(x *context) []float32 {
 
 // wanted says whether any input's gradient is.
 func (b *backwardStep) wanted() bool {
-	for _, t := range b.gradIn {
-		if t != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.gradIn, func(t *Tensor) bool { return t != nil })
 }
