@@ -351,3 +351,27 @@ func TestGradientsByOperations(t *testing.T) {
 		}
 	}
 }
+
+// What an update that failed has computed of another one's gradients is not in the next run's.
+func TestGradientsAfterAFailure(t *testing.T) {
+	const batch = 70
+	e := native.New(native.Options{Kernels: native.Reference, Threads: 1})
+	x := newSubject(t, e, archs()["mlp one agent"], batch, 1)
+	logits, grad, mask := e.NewTensor(1, batch, 2), e.NewTensor(1, batch, 2), e.NewTensor(1, batch, 2)
+	choice, advantage, value := e.NewTensor(1, batch, 1), e.NewTensor(1, batch, 1), e.NewTensor(1)
+	mask.Set64(slices.Repeat([]float64{1}, 2*batch))
+	r := e.Record("both", func() {
+		e.Loss(nets.PolicyGradient{}, value, grad, logits, choice, advantage, mask)
+	}, func() {
+		x.net.Forward(x.work, x.in...)
+		x.net.ZeroGrads()
+		x.net.Backward(x.work, x.g, nets.Params)
+	})
+	must.Do(t, r.Run())
+	want := values(x.net.Grads())
+	choice.Set64(slices.Repeat([]float64{5}, batch))
+	wantError(t, r.Run(), "policy gradient", "the choice of agent 0 in sample 0 is 5")
+	choice.Set64(make([]float64, batch))
+	must.Do(t, r.Run())
+	near(t, "gradients after a run that failed", values(x.net.Grads()), want, 0)
+}

@@ -156,6 +156,7 @@ func (p *program) run(c crew) {
 		s.run(c)
 		for _, w := range s.after {
 			if p.b.state.Failed() {
+				s.forget()
 				return
 			}
 			c.do(w, w.parts())

@@ -129,6 +129,15 @@ func (s *segment) fuse(a *adamStep) bool {
 	return false
 }
 
+// forget sets the shards' gradients to 0 where a failure, of another program perhaps, keeps them from being added up.
+func (s *segment) forget() {
+	for _, a := range s.adds {
+		for _, g := range a.net.shards {
+			clear(g)
+		}
+	}
+}
+
 // takesAdam says whether a step of Adam can be among the segment's: where the batch is one tile and each
 // agent's gradients have one place. Then all of an agent's are there when it comes to its step, and threads
 // need not wait for each other.
