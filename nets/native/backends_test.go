@@ -375,3 +375,18 @@ func TestGradientsAfterAFailure(t *testing.T) {
 	must.Do(t, r.Run())
 	near(t, "gradients after a run that failed", values(x.net.Grads()), want, 0)
 }
+
+// A pass backward by parameters alone does not bring back the inputs' gradients that a recorded update has left out.
+func TestGradientLeftOut(t *testing.T) {
+	e := native.New(native.Options{Kernels: native.Reference})
+	x := newSubject(t, e, archs()["mlp tanh"], 20, 1)
+	must.Do(t, e.Record("both", func() {
+		x.net.Forward(x.work, x.in...)
+		x.net.Backward(x.work, x.g, nets.Both)
+	}).Run())
+	x.forward()
+	x.net.Backward(x.work, x.g, nets.Params)
+	noError(t, e)
+	x.work.GradIn(0)
+	wantError(t, e.Err(), "GradIn", "left out")
+}

@@ -105,7 +105,6 @@ func (p *pass) Backward(g *Tensor, gradIn []*Tensor, params bool) {
 		p.spread = true
 	}
 	s := p.alongside(g, gradIn, params)
-	clear(p.omitted)
 	s.run(crew{1, 0})
 	for _, o := range s.after {
 		for i := range o.parts() {
@@ -129,6 +128,7 @@ func (p *pass) alongside(g *Tensor, gradIn []*Tensor, params bool) *segment {
 	}
 	if gradIn != nil {
 		which |= 2
+		clear(p.omitted)
 	}
 	s := p.backward[which]
 	if s == nil {
