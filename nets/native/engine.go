@@ -37,6 +37,9 @@ const (
 func New(o Options) nets.Engine {
 	s := core.NewState(o.Debug || os.Getenv("STOKER_DEBUG") == "1")
 	if o.DType == nets.Float64 {
+		if o.Kernels != "" && o.Kernels != Go {
+			s.Fail("New", "kernels are %q in %v, want %q or none", o.Kernels, o.DType, Go)
+		}
 		b := plain.Float64(s)
 		return core.New[*plain.Tensor[float64]](s, nets.Float64, b, b)
 	}

@@ -95,6 +95,7 @@ func checkErrors(t *testing.T, o native.Options, _ float64) {
 		noError(t, e)
 	}
 	wantError(t, native.New(native.Options{DType: 9}).Err(), "DType(9)")
+	wantError(t, native.New(native.Options{DType: nets.Float64, Kernels: native.AVX2}).Err(), `kernels are "avx2" in float64`)
 
 	for _, a := range []nets.Arch{nil, nets.MLP{}, &a} {
 		if _, err := e.NewNet(a); err == nil {
