@@ -242,7 +242,12 @@ func TestForbiddenChoices(t *testing.T) {
 			kind.Action.Sample(draws, nil, action)
 			block, err := c.step([]uint8{Advance}, []uint64{0}, action)
 			if err == nil {
-				replaced += int(array[int32](c, block, "substituted")[0])
+				n := array[int32](c, block, "substituted")[0]
+				replaced += int(n)
+				left := must.Get(c.step([]uint8{Leave}, []uint64{0}, action))(t)
+				if kept := array[int32](c, left, "substituted")[0]; kept != n {
+					t.Errorf("a copy that is left tells of %d replaced choices, want the %d of its last step", kept, n)
+				}
 				continue
 			}
 			if substitute || !strings.Contains(err.Error(), "forbidden") {

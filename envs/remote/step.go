@@ -134,11 +134,11 @@ func (c *commanded) Part(i, _ int) { (*copies)(c).one(i) }
 
 // check reports what is wrong with a copy's command. Choices that the masks forbid are replaced, or reported.
 func (c *copies) check(i int) error {
-	tell(&c.substituted[i], 0)
 	switch c.commands[i] {
-	case Begin, Leave:
+	case Begin, Leave: // [copies.begin] clears the count, and a copy that is left keeps what its last step told
 		return nil
 	case Advance:
+		tell(&c.substituted[i], 0)
 	default:
 		return fmt.Errorf("there is no command %d, want at most %d", c.commands[i], Leave)
 	}
