@@ -237,6 +237,7 @@ func TestForbiddenChoices(t *testing.T) {
 		width := kind.Action.Width()
 		must.Get(c.step([]uint8{Begin}, []uint64{1}, make([]float32, width)))(t)
 		draws, replaced := rng.NewStream(1, "test"), 0
+		word := (&block{memory: c.memory}).word(replacedWord)
 		for range 50 {
 			action := make([]float32, width)
 			kind.Action.Sample(draws, nil, action)
@@ -244,6 +245,9 @@ func TestForbiddenChoices(t *testing.T) {
 			if err == nil {
 				n := array[int32](c, block, "substituted")[0]
 				replaced += int(n)
+				if all := word.Load(); all != uint32(n) {
+					t.Errorf("the word of replaced choices is %d, want %d", all, n)
+				}
 				left := must.Get(c.step([]uint8{Leave}, []uint64{0}, action))(t)
 				if kept := array[int32](c, left, "substituted")[0]; kept != n {
 					t.Errorf("a copy that is left tells of %d replaced choices, want the %d of its last step", kept, n)

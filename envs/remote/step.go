@@ -213,6 +213,7 @@ func (c *copies) legal(i, k, j int) error {
 		default:
 			row[m] = float32(first)
 			c.substituted[i]++
+			c.replaced++
 		}
 	}
 	return nil
