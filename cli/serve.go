@@ -212,6 +212,11 @@ func (c *call) openRemote(request []byte) (func() (envs.Env, error), remote.Opti
 	o = remote.Options{Copies: w.Copies, Workers: w.Workers, Substitute: w.Illegal == "substitute",
 		Memory: remote.Memory(w.Memory), Actor: c.actor}
 	x, err := c.wanted(&w)
+	if err == nil && w.Split == "test" { // as stoker eval has it
+		if e, ok := x.Env.Config.(interface{ Unseen() any }); ok {
+			x.Env.Config = e.Unseen()
+		}
+	}
 	return func() (envs.Env, error) { return train.NewEnv(x, w.Split) }, o, err
 }
 

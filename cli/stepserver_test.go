@@ -1,14 +1,37 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/internal/must"
 )
+
+// The test part of generated applications is not that of training, as in stoker eval.
+func TestOpenRemoteUnseen(t *testing.T) {
+	c := &call{Program: &Program{Catalog: catalog.Default()}, ctx: context.Background(), errs: io.Discard}
+	for _, id := range []string{"stoker/VariantsEach-v1", "stoker/Steps-v1"} {
+		seen := map[string][]byte{}
+		for _, split := range []string{"train", "test"} {
+			request := `{"config": "c", "text": "{name: x, agent: {name: ppo}, env: {id: ` + id + `}}", "split": "` + split + `"}`
+			build, _, err := c.openRemote([]byte(request))
+			must.Do(t, err)
+			e := must.Get(build())(t)
+			o := envs.NewObservation(e.Spec())
+			must.Do(t, e.Reset(5, nil, o))
+			seen[split] = must.Get(state.Append(nil, "observation", o))(t)
+		}
+		if bytes.Equal(seen["train"], seen["test"]) {
+			t.Errorf("%s: seed 5 shows the same application in training and in tests", id)
+		}
+	}
+}
 
 // A client of step-server names a configuration by file, shipped name or text, and hears what is wrong with it.
 func TestOpenRemote(t *testing.T) {
