@@ -53,6 +53,8 @@ def _register() -> None:
         warnings.warn(f"Stoker's environments are not known to Gymnasium: {e}", stacklevel=3)
 
 
-# The console script and python -m stoker_rl.… need no environments.
-if Path(sys.argv[0] if sys.argv else "").stem not in ("-m", "stoker") and find_spec("gymnasium"):
+# The console script and python -m stoker_rl.… need no environments. Python has "-m" here while it looks for any module.
+_runs = Path(sys.argv[0] if sys.argv else "").name
+_ours = _runs == "-m" and any(a.removeprefix("-m").startswith(__name__ + ".") for a in sys.orig_argv)
+if not _ours and _runs not in ("stoker", "stoker.exe") and find_spec("gymnasium"):
     _register()

@@ -97,6 +97,9 @@ class Asker:
         if shape is None:
             shape = (k.features,) if k.agents == 1 else (k.agents, k.features)
         self.form = k.layout(tuple(shape), k.features, "the policy's observation")
+        k.check(getattr(policy, "action_space", None))
+        vec = getattr(policy, "get_vec_normalize_env", lambda: None)()
+        self.seen: Callable[[Any], Any] = vec.normalize_obs if vec else lambda seen: seen  # predict leaves it to VecNormalize
         self.recurrent = False
         self.states: dict[int, Any] = {}
 
@@ -129,7 +132,7 @@ class Asker:
             more[self.mask] = mask.reshape(len(seen), -1) if len(self.form) == 1 else mask
         if "active" in self.takes:
             more["active"] = k.stacked(episodes, "active", bool)
-        result = self.call(seen, **more)
+        result = self.call(self.seen(seen), **more)
         action, state = result if isinstance(result, tuple) else (result, None)
         return k.actions(action, len(episodes)), state
 

@@ -44,7 +44,8 @@ class Kind:
         self.features: int = width(spec["observation"])
         self.components: int = width(spec["action"])
         self.graph: dict[str, Any] | None = spec["observation"] if spec["observation"]["type"] == "graph" else None
-        self.box = spec["action"]["type"] == "box"
+        self.action: dict[str, Any] = spec["action"]
+        self.box = self.action["type"] == "box"
         self.names: list[str] = spec.get("features", [])
 
     def layout(self, shape: Any, wide: int, what: str) -> tuple[int, ...]:
@@ -65,6 +66,18 @@ class Kind:
             f"{what} has the shape {['batch', *shape]}, in the environment it is [batch, {self.agents}, {wide}]; "
             "these fit: " + ", ".join(str(["batch", *f]) for f in forms)
         )
+
+    def check(self, space: Any) -> None:
+        """Refuse a policy whose numbers lie in another box, such as that of RescaleAction: predict does not bring them back."""
+        for key, none in (("low", -np.inf), ("high", np.inf)):
+            given = getattr(space, key, None)
+            if not self.box or given is None:
+                return
+            given = np.ravel(given)
+            want = [none if x is None else float(x) for x in np.ravel(np.asarray(self.action.get(key), object))]
+            if not np.array_equal(given, np.resize(np.asarray(want, np.float32), given.size)):
+                raise ValueError(f"the policy's action_space has {key} {given.tolist()}, in the environment {key} of {self.name} is "
+                                 f"{want}: want a function whose actions lie there, in place of the policy")
 
     def actions(self, values: Any, episodes: int) -> np.ndarray[Any, Any]:
         """What a policy gives, as [episodes, agents, components] in float32."""

@@ -284,7 +284,10 @@ def register(stoker: str | None = None) -> list[str]:
 
     from ._process import program
 
-    listed = subprocess.run([program(stoker), "envs", "--json"], capture_output=True, text=True, check=False)
+    try:
+        listed = subprocess.run([program(stoker), "envs", "--json"], capture_output=True, text=True, check=False)
+    except OSError as e:
+        raise StokerError(f"stoker cannot be started: {e}") from e
     if listed.returncode:
         raise StokerError(listed.stderr.strip())
     ids = [e["id"] for e in json.loads(listed.stdout)]

@@ -147,7 +147,7 @@ def SharedVecEnv(id: str, num_envs: int = 1, **more: Any) -> Any:
             n, m = num_envs, self.kind.agents
             shape = (n, -1) if self.vector._single else (n, m, -1)
             seen, _, ended, cut, told = self.vector.step(np.asarray(self._acts).reshape(shape))
-            rewards = self.vector.last_rewards.reshape(-1)
+            rewards = self.vector.last_rewards.reshape(-1).copy()  # the next step overwrites the view
             infos: list[dict[str, Any]] = [{} for _ in range(n * m)]
             for i in np.flatnonzero(ended | cut):
                 rows = told["final_obs"][i].reshape(m, -1)
@@ -167,7 +167,7 @@ def SharedVecEnv(id: str, num_envs: int = 1, **more: Any) -> Any:
         def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
             rows: Sequence[int] = list(self._get_indices(indices))
             if method_name == "action_masks" and self.kind.discrete:
-                masks = self.kind.mask.reshape(self.num_envs, -1)
+                masks = self.vector.action_masks().reshape(self.num_envs, -1)  # of the process that steps now
                 return [masks[i] for i in rows]
             raise AttributeError(f"there is no method {method_name}")
 

@@ -68,6 +68,8 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds, want one of each of the {self.num_envs} copies, or a single number")
         super().reset(seed=seed if isinstance(seed, int) else None)
+        if None not in seeds and not isinstance(seed, int):  # later episodes follow from a list, too
+            self.np_random = np.random.default_rng(seeds)  # type: ignore[arg-type,unused-ignore]
         if not self._o.process.alive:
             self._o.again()
             self._views()

@@ -4,10 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import warnings
 from importlib.util import find_spec
+from pathlib import Path
 
 try:
     import gymnasium as gym
@@ -248,6 +250,24 @@ class TestEnvironments(unittest.TestCase):
                 self.assertFalse(np.array_equal(seen[1], last))
                 del others
 
+    def test_a_list_of_seeds_fixes_later_episodes(self):
+        for mode in ("NextStep", "SameStep"):
+            seen = []
+            for _ in range(2):
+                v = gym.make_vec("stoker/CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point", autoreset_mode=mode)
+                self.addCleanup(v.close)
+                v.reset(seed=[3, 8])
+                seen.append([v.step(np.ones(2, int))[0] for _ in range(30)])  # of three episodes
+            np.testing.assert_array_equal(*seen)
+
+    def test_forbidden_choices_are_warned_of(self):
+        e = self.make("stoker/Placement-v2")
+        e.action_space.seed(1)
+        e.reset(seed=1)
+        with self.assertWarnsRegex(UserWarning, "replaced by the first legal one"):
+            while not e.step(e.action_space.sample())[4]["substituted"]:
+                pass
+
     def test_nothing_is_left(self):
         for _ in range(20):
             e = gym.make("stoker/CartPole-v1")
@@ -307,7 +327,13 @@ class TestAgents(unittest.TestCase):
         seen = v.reset()
         self.assertEqual(seen.shape[0], 12)
         for step in range(3):
-            seen, rewards, ended, infos = v.step(np.full((12, 4), 0.5, np.float32))
+            if step:
+                kept = rewards.copy()
+                v.step_async(np.full((12, 4), step / 3, np.float32))
+                before, (seen, rewards, ended, infos) = rewards, v.step_wait()
+                np.testing.assert_array_equal(before, kept)
+            else:
+                seen, rewards, ended, infos = v.step(np.full((12, 4), 0.5, np.float32))
             self.assertEqual((seen.shape[0], rewards.shape, bool(ended.any())), (12, (12,), step == 2))
         self.assertIn("terminal_observation", infos[0])
 
@@ -377,6 +403,23 @@ class TestImport(unittest.TestCase):
         code = "import gymnasium, stoker_rl; print(gymnasium.make('stoker/CartPole-v1').reset(seed=1)[0].shape)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         self.assertEqual(done.stdout.strip(), "(4,)", done.stderr)
+
+    def test_also_in_modules_and_scripts_of_any_name(self):
+        import stoker_rl
+
+        known = {**os.environ, "PYTHONPATH": str(Path(stoker_rl.__file__).parents[1]), "STOKER": os.path.abspath(program())}
+        look = "import gymnasium, stoker_rl; print('stoker/CartPole-v1' in gymnasium.registry)"
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "mine").mkdir()
+            for name, text in (("mine/__init__.py", "import stoker_rl"), ("mine/run.py", look), ("stoker.py", look)):
+                (Path(folder) / name).write_text(text)
+            for arguments in (["-m", "mine.run"], ["stoker.py"]):
+                done = subprocess.run([sys.executable, *arguments], cwd=folder, env=known, capture_output=True, text=True, check=False)
+                self.assertEqual(done.stdout.strip(), "True", done.stderr)
+        known["STOKER"] = "/nosuch/stoker"
+        done = subprocess.run([sys.executable, "-c", look], env=known, capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout.strip(), "False", done.stderr)
+        self.assertIn("cannot be started", done.stderr)
 
 
 if __name__ == "__main__":

@@ -91,6 +91,36 @@ class Serve(unittest.TestCase):
         self.assertIn("says 'policy/2'", talk(lambda obs: obs, hello="policy/2")[0]["error"])
         self.assertIn("raw=True", talk(lambda obs: obs, of={"id": "x", "kinds": [KIND, KIND]})[0]["error"])
 
+    def test_other_boxes(self):
+        """Actions of RescaleAction are refused, not taken as those of the environment."""
+        class Within:
+            def __init__(self, low, high):
+                self.action_space = type("Space", (), {"low": np.full(2, low, np.float32), "high": np.full(2, high, np.float32)})()
+
+            def predict(self, observation):
+                return observation[:, :, :2], None
+
+        def of(**bounds):
+            return spec(action={**BOX, **bounds})
+
+        asked = [episode(1, 0)]
+        for low, high, bounds in ((0, 0.1, {"low": [0], "high": [0.1]}), (0, 5, {"low": [0, 0], "high": [5, 5]}),
+                                  (-np.inf, np.inf, {}), (0, np.inf, {"low": [0, 0], "high": [None, None]})):
+            self.assertIn("actions", talk(Within(low, high), asked, of=of(**bounds))[1])
+        for low, high in ((-1, 1), (0, 1), (-1, 5)):
+            self.assertRegex(talk(Within(low, high), asked, of=of(low=[0, 0], high=[5, 5]))[0]["error"], "action_space.*(low|high) of agent")
+
+    def test_normalised(self):
+        """A model of VecNormalize sees what it has learned on."""
+        class Model(WithSpace):
+            def get_vec_normalize_env(self):
+                return type("Vec", (), {"normalize_obs": staticmethod(lambda obs: obs - 1)})
+
+            def predict(self, observation):
+                return observation[:, :, :2], None
+
+        self.assertEqual(talk(Model(2, 3), [episode(1, 0)])[1]["actions"], [{"agent": [[-1, 0], [2, 3]]}])
+
     def test_raw(self):
         said = talk(lambda e: {"agent": [[e["slot"], 0], [0, 0]]}, [episode(7, 0)], raw=True)
         self.assertEqual(said[1]["actions"], [{"agent": [[7, 0], [0, 0]]}])
