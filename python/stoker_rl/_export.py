@@ -19,6 +19,7 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
     """
     import torch
     from gymnasium import spaces
+    from gymnasium.wrappers import RescaleAction
 
     class Policy(torch.nn.Module):
         shift: torch.Tensor
@@ -78,6 +79,10 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
     boxes = [seen[name] for name in parts] or [seen]
     if not all(isinstance(box, spaces.Box) for box in boxes):
         raise ValueError(f"the observation space is {seen}, want a Box or a Dict of them")
+    env = model.get_env()
+    if env is not None and any(env.env_is_wrapped(RescaleAction)):
+        raise ValueError(f"the model acts in {model.action_space}, which RescaleAction brings to the environment's and the file would not: "
+                         "judge it by evaluate and a function that does it")
     act = model.action_space
     choices = [] if isinstance(act, spaces.Box) else [int(n) for n in getattr(act, "nvec", [getattr(act, "n", 0)])]
     policy, training = Policy().to(model.device), model.policy.training

@@ -57,6 +57,13 @@ class Export(unittest.TestCase):
             self.equal(PPO("MlpPolicy", env, use_sde=True, policy_kwargs={"squash_output": squash}, seed=1, device="cpu"), seen)
         self.equal(SAC("MlpPolicy", env, use_sde=True, seed=1, device="cpu"), seen)
 
+    def test_rescaled_actions(self):
+        from gymnasium.wrappers import RescaleAction
+        from stable_baselines3 import PPO
+
+        with self.assertRaisesRegex(ValueError, "RescaleAction"):
+            self.written(PPO("MlpPolicy", RescaleAction(self.make("Pendulum-v1"), -1, 1), n_steps=64, device="cpu"))
+
     @unittest.skipIf(NO_STOKER, NO_STOKER)
     def test_matrices(self):
         from stable_baselines3 import PPO

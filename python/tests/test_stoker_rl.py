@@ -108,7 +108,8 @@ class Serve(unittest.TestCase):
                                   (-np.inf, np.inf, {}), (0, np.inf, {"low": [0, 0], "high": [None, None]})):
             self.assertIn("actions", talk(Within(low, high), asked, of=of(**bounds))[1])
         for low, high in ((-1, 1), (0, 1), (-1, 5)):
-            self.assertRegex(talk(Within(low, high), asked, of=of(low=[0, 0], high=[5, 5]))[0]["error"], "action_space.*(low|high) of agent")
+            said = talk(Within(low, high), asked, of=of(low=[0, 0], high=[5, 5]))[0]["error"]
+            self.assertRegex(said, "action_space.*(low|high) of agent")
 
     def test_normalised(self):
         """A model of VecNormalize sees what it has learned on."""
