@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ._spaces import Kind
+
 
 def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> None:
     """Write the deterministic policy of a PPO, A2C, DQN, SAC, TD3 or MaskablePPO to an ONNX file.
 
     vecnormalize, or None, has the statistics that observations were normalised with; they are in the graph, and so is
-    what predict does with an action: clipping, or scaling to the space. Policies of use_sde are written without their noise, as
+    what predict does with an action: clipping, or scaling to the space; and RescaleAction's, where the model has its environment. Policies of use_sde are written without their noise, as
     predict acts. The inputs are obs [batch, features], or [batch, agents, features], or those of a Dict by their keys, and, of
     MaskablePPO, mask [batch, choices]; the output is action.
     """
@@ -62,8 +64,13 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
             action = action.reshape(-1, *self.space.shape)
             low, high = (torch.as_tensor(x, device=action.device) for x in (self.space.low, self.space.high))
             if p.squash_output:  # from (−1, 1), as unscale_action has it
-                return low + 0.5 * (action + 1.0) * (high - low)
-            return torch.maximum(torch.minimum(action, high), low)
+                action = low + 0.5 * (action + 1.0) * (high - low)
+            else:
+                action = torch.maximum(torch.minimum(action, high), low)
+            if rescale:
+                gain, offset = (torch.as_tensor(x.reshape(self.space.shape), device=action.device) for x in rescale)
+                action = action * gain + offset
+            return action
 
         def choose(self, logits: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
             """The likeliest legal choice of each component."""
@@ -79,10 +86,12 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
     boxes = [seen[name] for name in parts] or [seen]
     if not all(isinstance(box, spaces.Box) for box in boxes):
         raise ValueError(f"the observation space is {seen}, want a Box or a Dict of them")
-    env = model.get_env()
+    env, rescale = model.get_env(), None
     if env is not None and any(env.env_is_wrapped(RescaleAction)):
-        raise ValueError(f"the model acts in {model.action_space}, which RescaleAction brings to the environment's and the file would not: "
-                         "judge it by evaluate and a function that does it")
+        try:
+            rescale = Kind(env.get_attr("stoker_spec")[0]["kinds"][0]).rescale(model.action_space)
+        except AttributeError as e:
+            raise ValueError(f"the model acts in {model.action_space} within RescaleAction, and its environment is none of Stoker's") from e
     act = model.action_space
     choices = [] if isinstance(act, spaces.Box) else [int(n) for n in getattr(act, "nvec", [getattr(act, "n", 0)])]
     policy, training = Policy().to(model.device), model.policy.training

@@ -97,7 +97,7 @@ class Asker:
         if shape is None:
             shape = (k.features,) if k.agents == 1 else (k.agents, k.features)
         self.form = k.layout(tuple(shape), k.features, "the policy's observation")
-        k.check(getattr(policy, "action_space", None))
+        self.rescale = k.rescale(getattr(policy, "action_space", None))
         vec = getattr(policy, "get_vec_normalize_env", lambda: None)()
         self.seen: Callable[[Any], Any] = vec.normalize_obs if vec else lambda seen: seen  # predict leaves it to VecNormalize
         self.recurrent = False
@@ -134,6 +134,9 @@ class Asker:
             more["active"] = k.stacked(episodes, "active", bool)
         result = self.call(self.seen(seen), **more)
         action, state = result if isinstance(result, tuple) else (result, None)
+        if self.rescale:
+            gain, offset = self.rescale
+            action = np.reshape(action, (-1, gain.size)) * gain + offset
         return k.actions(action, len(episodes)), state
 
 

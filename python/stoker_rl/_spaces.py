@@ -67,17 +67,23 @@ class Kind:
             "these fit: " + ", ".join(str(["batch", *f]) for f in forms)
         )
 
-    def check(self, space: Any) -> None:
-        """Refuse a policy whose numbers lie in another box, such as that of RescaleAction: predict does not bring them back."""
+    def rescale(self, space: Any) -> tuple[Any, Any] | None:
+        """Gain and offset that bring the actions of a policy from its own box to the environment's, as RescaleAction does; None where the boxes are one."""
+        low, high = getattr(space, "low", None), getattr(space, "high", None)
+        if not self.box or low is None or high is None:
+            return None
+        low, high = np.ravel(low).astype(np.float32), np.ravel(high).astype(np.float32)
+        to = []
         for key, none in (("low", -np.inf), ("high", np.inf)):
-            given = getattr(space, key, None)
-            if not self.box or given is None:
-                return
-            given = np.ravel(given)
-            want = [none if x is None else float(x) for x in np.ravel(np.asarray(self.action.get(key), object))]
-            if not np.array_equal(given, np.resize(np.asarray(want, np.float32), given.size)):
-                raise ValueError(f"the policy's action_space has {key} {given.tolist()}, in the environment {key} of {self.name} is "
-                                 f"{want}: want a function whose actions lie there, in place of the policy")
+            bound = [none if x is None else x for x in np.ravel(np.asarray(self.action.get(key), object))]
+            to.append(np.resize(np.asarray(bound, np.float32), low.size))
+        if np.array_equal(low, to[0]) and np.array_equal(high, to[1]):
+            return None
+        if not (np.isfinite([low, high, *to]).all() and (high > low).all()):
+            raise ValueError(f"the policy's action_space is {space}, {self.name}'s is from {to[0].tolist()} to {to[1].tolist()}: "
+                             "want a function whose actions lie there, in place of the policy")
+        gain = (to[1] - to[0]) / (high - low)
+        return gain, to[0] - gain * low
 
     def actions(self, values: Any, episodes: int) -> np.ndarray[Any, Any]:
         """What a policy gives, as [episodes, agents, components] in float32."""

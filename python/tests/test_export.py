@@ -63,6 +63,16 @@ class Export(unittest.TestCase):
 
         with self.assertRaisesRegex(ValueError, "RescaleAction"):
             self.written(PPO("MlpPolicy", RescaleAction(self.make("Pendulum-v1"), -1, 1), n_steps=64, device="cpu"))
+        if NO_STOKER:
+            return
+        env = RescaleAction(self.make("stoker/Pendulum-v1"), -0.5, 1)
+        model = PPO("MlpPolicy", env, n_steps=64, seed=1, device="cpu")
+        seen = np.random.default_rng(1).normal(size=(9, 3)).astype(np.float32)
+        import onnxruntime
+
+        got = onnxruntime.InferenceSession(self.written(model)).run(None, {"obs": seen})[0]
+        np.testing.assert_allclose(got, env.action(model.predict(seen, deterministic=True)[0]), atol=1e-6)
+        self.assertGreater(np.ptp(got), 1e-4)
 
     @unittest.skipIf(NO_STOKER, NO_STOKER)
     def test_matrices(self):

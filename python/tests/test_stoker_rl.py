@@ -92,24 +92,24 @@ class Serve(unittest.TestCase):
         self.assertIn("raw=True", talk(lambda obs: obs, of={"id": "x", "kinds": [KIND, KIND]})[0]["error"])
 
     def test_other_boxes(self):
-        """Actions of RescaleAction are refused, not taken as those of the environment."""
+        """Actions of RescaleAction are brought to the environment's bounds; a box without bounds is refused."""
         class Within:
             def __init__(self, low, high):
                 self.action_space = type("Space", (), {"low": np.full(2, low, np.float32), "high": np.full(2, high, np.float32)})()
 
             def predict(self, observation):
-                return observation[:, :, :2], None
+                return np.stack([self.action_space.low, self.action_space.high])[None], None
 
         def of(**bounds):
             return spec(action={**BOX, **bounds})
 
         asked = [episode(1, 0)]
-        for low, high, bounds in ((0, 0.1, {"low": [0], "high": [0.1]}), (0, 5, {"low": [0, 0], "high": [5, 5]}),
-                                  (-np.inf, np.inf, {}), (0, np.inf, {"low": [0, 0], "high": [None, None]})):
-            self.assertIn("actions", talk(Within(low, high), asked, of=of(**bounds))[1])
-        for low, high in ((-1, 1), (0, 1), (-1, 5)):
-            said = talk(Within(low, high), asked, of=of(low=[0, 0], high=[5, 5]))[0]["error"]
-            self.assertRegex(said, "action_space.*(low|high) of agent")
+        for low, high, bounds, want in ((0, 5, {"low": [0, 0], "high": [5, 5]}, [0, 5]), (-1, 1, {"low": [0], "high": [0.1]}, [0, 0.1]),
+                                        (-1, 1, {"low": [0, 0], "high": [5, 5]}, [0, 5]), (0, 1, {"low": [2, 2], "high": [3, 3]}, [2, 3])):
+            (acts,) = talk(Within(low, high), asked, of=of(**bounds))[1]["actions"]
+            np.testing.assert_allclose(acts["agent"], np.repeat(np.reshape(want, (2, 1)), 2, 1), atol=1e-6)
+        for low, high, bounds in ((-np.inf, np.inf, {"low": [0, 0], "high": [5, 5]}), (-1, 1, {"low": [0, 0], "high": [None, None]})):
+            self.assertIn("action_space", talk(Within(low, high), asked, of=of(**bounds))[0]["error"])
 
     def test_normalised(self):
         """A model of VecNormalize sees what it has learned on."""
