@@ -5,7 +5,9 @@ package jetstream
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,6 +46,19 @@ func TestFarm(t *testing.T) {
 		c, w, _ := listen(t, ListenOptions{Lease: 50 * time.Millisecond})
 		return c, w
 	}, func(*testing.T) {})
+}
+
+// A coordinator keeps to its memory, or to what GOMEMLIMIT says.
+func TestOwnMemory(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	for _, given := range []string{"", "off"} {
+		debug.SetMemoryLimit(math.MaxInt64)
+		t.Setenv("GOMEMLIMIT", given)
+		listen(t, ListenOptions{})
+		if got := debug.SetMemoryLimit(-1); (got == ownMemory) != (given == "") {
+			t.Errorf("GOMEMLIMIT=%s: the limit is %d bytes", given, got)
+		}
+	}
 }
 
 // With TLS a worker knows the coordinator by its fingerprint, and the coordinator the worker by its token.
