@@ -49,6 +49,7 @@ class Kind:
         self.kind_of_action: str = action["type"]
         self.discrete = self.kind_of_action in ("discrete", "multi-discrete")
         self.choices: list[int] = list(action.get("n", []))
+        self._cuts = np.cumsum(self.choices[:-1], dtype=int)
 
     def observation_space(self, rows: tuple[int, ...] = ()) -> spaces.Space[Any]:
         """What an agent sees, or rows of agents."""
@@ -79,6 +80,13 @@ class Kind:
             seen = self.seen["observation"][at]
             return seen.copy() if copy else seen
         return {name: a[at].copy() if copy else a[at] for name, a in self.seen.items()}
+
+    def legal(self, at: Any) -> Any:
+        """The mask at an index, as the space's sample takes it: 0 and 1, of several components, and of agents, in tuples."""
+        of = self.mask[at].astype(np.int8)
+        if of.ndim > 1:
+            return tuple(tuple(np.split(row, self._cuts)) for row in of)
+        return of if self.kind_of_action == "discrete" else tuple(np.split(of, self._cuts))
 
 
 def put(to: Array, at: Any, action: Any, whose: str) -> None:
@@ -208,7 +216,7 @@ class StokerEnv(gym.Env[Any, Any]):
         for k in o.kinds:
             suffix = "" if len(o.kinds) == 1 else "/" + k.name
             if k.discrete:
-                info["action_mask" + suffix] = k.mask[self._at].copy()
+                info["action_mask" + suffix] = k.legal(self._at)
                 info["substituted"] = int(a["substituted"][0])
             if not self._single:
                 info["active" + suffix] = k.active[0].copy()
@@ -256,7 +264,7 @@ class _Small:
         self.ended, self.cut, self.elapsed = a["terminated"], a["truncated"], a["elapsed"]
         self.substituted, self.quantities = a["substituted"], a["info"][0]
         self.names = o.quantities
-        self.mask = k.mask[0, 0] if k.discrete else None
+        self.legal = k.legal if k.discrete else None
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.ready()
@@ -270,8 +278,8 @@ class _Small:
         self.go()
         info: dict[str, Any] = dict(zip(self.names, self.quantities.tolist())) if self.names else {}
         info["elapsed"] = self.elapsed.item()
-        if self.mask is not None:
-            info["action_mask"] = self.mask.copy()
+        if self.legal:
+            info["action_mask"] = self.legal((0, 0))
             info["substituted"] = n = self.substituted.item()
             if n:
                 self.o.substituted()

@@ -98,7 +98,7 @@ class StokerParallelEnv(_ParallelEnv):  # type: ignore[misc,unused-ignore]
             k, i = self._of[a]
             out[a] = dict(shared)
             if k.discrete:
-                out[a] |= {"action_mask": k.mask[0, i].copy(), "substituted": info["substituted"]}
+                out[a] |= {"action_mask": k.legal((0, i)), "substituted": info["substituted"]}
         return out
 
     def state(self) -> Array:

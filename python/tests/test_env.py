@@ -89,8 +89,16 @@ class TestEnvironments(unittest.TestCase):
         self.assertEqual(e.action_masks().shape, (e.action_space.nvec.sum(),))
         with self.assertRaisesRegex(ValueError, "forbidden"):
             for first in range(e.action_space.nvec[0]):
-                if not info["action_mask"][first]:
+                if not info["action_mask"][0][first]:
                     e.step([first, *choices[1:]])
+        for id in ("stoker/Placement-v2", "stoker/DeepRM-v1", "stoker/CartPole-v1"):
+            e = self.make(id, illegal="raise" if id == "stoker/DeepRM-v1" else "substitute")
+            e.action_space.seed(1)
+            _, info = e.reset(seed=1)
+            for _ in range(20):
+                _, _, ended, cut, info = e.step(e.action_space.sample(info["action_mask"]))
+                if ended or cut:
+                    break
         lenient = self.make("stoker/DeepRM-v1").unwrapped
         _, info = lenient.reset(seed=1)
         forbidden = int(np.argmin(info["action_mask"]))
@@ -303,7 +311,8 @@ class TestEnvironments(unittest.TestCase):
 class TestAgents(unittest.TestCase):
     def test_pettingzoo(self):
         try:
-            from pettingzoo.test import parallel_api_test, parallel_seed_test
+            from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test
+            from pettingzoo.utils.conversions import parallel_to_aec
         except ImportError as e:
             self.skipTest(str(e))
         import stoker_rl
@@ -312,6 +321,7 @@ class TestAgents(unittest.TestCase):
             e = stoker_rl.parallel_env(id)
             self.addCleanup(e.close)
             parallel_api_test(e, num_cycles=50)
+            api_test(parallel_to_aec(e), num_cycles=30)  # it draws actions by masks
         parallel_seed_test(lambda: stoker_rl.parallel_env("stoker/SimpleSpread-v1"), num_cycles=30)
 
     def test_agents_as_copies(self):
