@@ -211,21 +211,21 @@ func (c *call) openRemote(request []byte) (func() (envs.Env, error), remote.Opti
 	}
 	o = remote.Options{Copies: w.Copies, Workers: w.Workers, Substitute: w.Illegal == "substitute",
 		Memory: remote.Memory(w.Memory), Actor: c.actor}
-	x, err := c.wanted(&w)
-	if err == nil && w.Split == "test" { // as stoker eval has it
-		if e, ok := x.Env.Config.(interface{ Unseen() any }); ok {
-			x.Env.Config = e.Unseen()
-		}
+	read := func(sets []string) (*configs.Experiment, error) { return c.wanted(&w, sets) }
+	if w.Split == "test" { // as stoker eval has it
+		x, err := eval.InEvaluation(read, append(w.Overrides, "eval.split=test"))
+		return func() (envs.Env, error) { return train.NewEnv(x, w.Split) }, o, err
 	}
+	x, err := read(w.Overrides)
 	return func() (envs.Env, error) { return train.NewEnv(x, w.Split) }, o, err
 }
 
 // wanted reads a client's configuration.
-func (c *call) wanted(w *wanted) (*configs.Experiment, error) {
+func (c *call) wanted(w *wanted, sets []string) (*configs.Experiment, error) {
 	if w.Text == "" {
-		return c.experiment(w.Config, w.Overrides)
+		return c.experiment(w.Config, sets)
 	}
-	x, err := configs.Parse(w.Config, []byte(w.Text), w.Overrides, c.Catalog)
+	x, err := configs.Parse(w.Config, []byte(w.Text), sets, c.Catalog)
 	if err == nil {
 		c.renamed(x)
 	}

@@ -13,6 +13,22 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
+// The test part has the configuration's eval.set, as in stoker eval, and what the client sets over that.
+func TestOpenRemoteEvalSet(t *testing.T) {
+	c := &call{Program: &Program{Catalog: catalog.Default()}, ctx: context.Background(), errs: io.Discard}
+	for sets, want := range map[string]map[string]int{`[]`: {"train": 500, "test": 7}, `["env.max_steps=9"]`: {"train": 9, "test": 9}} {
+		for split, steps := range want {
+			request := `{"config": "c", "text": "{name: x, agent: {name: ppo}, env: {id: stoker/CartPole-v1}, eval: {set: [env.max_steps=7]}}", ` +
+				`"split": "` + split + `", "overrides": ` + sets + `}`
+			build, _, err := c.openRemote([]byte(request))
+			must.Do(t, err)
+			if got := must.Get(build())(t).Spec().MaxSteps; got != steps {
+				t.Errorf("%s with %s has %d steps, want %d", split, sets, got, steps)
+			}
+		}
+	}
+}
+
 // The test part of generated applications is not that of training, as in stoker eval.
 func TestOpenRemoteUnseen(t *testing.T) {
 	c := &call{Program: &Program{Catalog: catalog.Default()}, ctx: context.Background(), errs: io.Discard}

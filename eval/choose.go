@@ -84,7 +84,7 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	}()
 	if config != "" {
 		load := func(sets []string) (*configs.Experiment, error) { return configs.Load(config, sets, names) }
-		if c.Experiment, err = inEvaluation(load, sets); err != nil {
+		if c.Experiment, err = InEvaluation(load, sets); err != nil {
 			return nil, err
 		}
 	}

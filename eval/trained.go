@@ -39,16 +39,16 @@ func OpenTrained(names *catalog.Catalog, path string, sets []string) (*Trained, 
 	}
 	t := &Trained{Checkpoint: ck}
 	read := func(sets []string) (*configs.Experiment, error) { return train.ReadExperiment(ck, sets, names) }
-	if t.Experiment, err = inEvaluation(read, sets); err != nil {
+	if t.Experiment, err = InEvaluation(read, sets); err != nil {
 		return nil, err
 	}
 	t.File, err = train.ReadPolicy(ck)
 	return t, err
 }
 
-// inEvaluation reads an experiment with its eval.set, and with the caller's settings over that. Generated applications of
+// InEvaluation reads an experiment with its eval.set, and with the caller's settings over that. Generated applications of
 // its test part are others than those of training.
-func inEvaluation(read func(sets []string) (*configs.Experiment, error), sets []string) (*configs.Experiment, error) {
+func InEvaluation(read func(sets []string) (*configs.Experiment, error), sets []string) (*configs.Experiment, error) {
 	x, err := read(sets)
 	if err == nil && len(x.Eval.Set) > 0 {
 		x, err = read(append(slices.Clone(x.Eval.Set), sets...))
