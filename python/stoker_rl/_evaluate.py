@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ._process import StokerError, program
+from ._process import StokerError, program, several
 from ._serve import converse, starter
 
 
@@ -87,11 +87,11 @@ def evaluate(
     token = secrets.token_hex(16)
     with socket.create_server(("127.0.0.1", 0)) as server, tempfile.TemporaryDirectory() as written:
         relay = [sys.executable, "-m", "stoker_rl._relay", str(server.getsockname()[1])]
-        command = [run, "eval", *baselines, "--config", configuration(config, Path(written)), "--policy",
+        command = [run, "eval", *several(baselines), "--config", configuration(config, Path(written)), "--policy",
                    f"{name}=cmd:{shlex.join(relay)}", "--policy-timeout", timeout, "--out", str(folder), "--force", "--json"]
         if seeds:
             command += ["--seeds", seeds]
-        for s in sets:
+        for s in several(sets):
             command += ["--set", s]
         threading.Thread(target=answer, args=(server, token, policy, raw), daemon=True).start()
         done = subprocess.run(command, env={**os.environ, "STOKER_RL_TOKEN": token}, capture_output=True, text=True, check=False)

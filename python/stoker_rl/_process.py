@@ -37,6 +37,11 @@ _FORKED = "the environment was made in another process: make it in the one that 
 _THREADS = "two threads use one environment: give each thread its own, or a lock"
 
 
+def several(given: Any) -> list[str]:
+    """What is given as a list, or as a single text."""
+    return [given] if isinstance(given, str) else list(given)
+
+
 class StokerError(RuntimeError):
     """What `stoker` said when it failed."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ._evaluate import experiment
-from ._process import ADVANCE, BEGIN, REPLACED, Process, StokerError
+from ._process import ADVANCE, BEGIN, REPLACED, Process, StokerError, several
 
 Array = np.ndarray[Any, Any]
 Config = str | os.PathLike[str] | dict[str, Any] | None
@@ -109,7 +109,7 @@ class Opened:
     def __init__(self, id: str, config: Config, overrides: Iterable[str], split: str, copies: int, illegal: str,
                  stoker: str | None, workers: int = 0) -> None:
         name, text = experiment(id if config is None else config, id)
-        self._request = {"config": name, "text": text, "overrides": list(overrides), "split": split, "copies": copies,
+        self._request = {"config": name, "text": text, "overrides": several(overrides), "split": split, "copies": copies,
                          "workers": workers, "illegal": illegal}
         self._stoker = stoker
         self._warned = False
@@ -171,7 +171,7 @@ class StokerEnv(gym.Env[Any, Any]):
     def __init__(self, id: str, config: Config = None, overrides: Iterable[str] = (), split: str = "train",
                  illegal: str = "substitute", stoker: str | None = None, render_mode: str | None = None) -> None:
         self.render_mode = None
-        self._with = (id, config, tuple(overrides), split, 1, illegal, stoker)
+        self._with = (id, config, several(overrides), split, 1, illegal, stoker)
         self._o = o = Opened(*self._with)
         self._single = o.single
         self._at: Any = (0, 0, ...) if self._single else (0, ...)

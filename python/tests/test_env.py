@@ -79,6 +79,10 @@ class TestEnvironments(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.make("stoker/CartPole-v1").unwrapped.set_state(at)
 
+    def test_a_single_override(self):
+        one, two = (self.make("stoker/CartPole-v1", overrides=o).unwrapped.stoker_spec for o in ("env.max_steps=7", ["env.max_steps=7"]))
+        self.assertEqual(one, two)
+
     def test_masks(self):
         e = self.make("stoker/Placement-v2", illegal="raise").unwrapped
         _, info = e.reset(seed=2)
