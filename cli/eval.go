@@ -74,7 +74,7 @@ func (f *evalFlags) run(c *call) (any, error) {
 	defer choice.Close()
 	for _, r := range choice.Runs {
 		if at, err := train.ReadStanding(r.Dir); err == nil && !at.Finished() {
-			fmt.Fprintf(c.errs, "%s is not finished (%s, %d of %d steps): stoker resume %s\n", r.Dir, at.Status, at.Steps, at.Planned, shell.Quote(r.Dir))
+			fmt.Fprintf(c.errs, "%s is not finished (%s); to finish it: stoker resume %s\n", r.Dir, at.Status, shell.Quote(r.Dir))
 		}
 	}
 	x := choice.Experiment

@@ -33,7 +33,7 @@ func TestUntil(t *testing.T) {
 	contains(t, "report", out, "trained 16 of 40 steps")
 	eval := []string{"eval", run, "--seeds", "1-2", "--no-frontier", "--force"}
 	_, _, errs = stoker(eval...)
-	contains(t, "evaluation", errs, run+" is not finished (paused, 16 of 40 steps): stoker resume "+shell.Quote(run))
+	contains(t, "evaluation", errs, run+" is not finished (paused); to finish it: stoker resume "+shell.Quote(run))
 	_, out, _ = stoker("resume", run)
 	contains(t, "report", out, "trained 40 steps")
 	if _, _, errs = stoker(eval...); strings.Contains(errs, "not finished") {

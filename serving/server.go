@@ -77,7 +77,7 @@ func (s *Server) Told(e models.Event) {
 	s.metrics.reload(e)
 	switch {
 	case e.Err != nil && e.Model == "":
-		s.options.Log.Error("looking for bundles failed", "error", e.Err)
+		s.options.Log.Error("looking for bundles", "error", e.Err)
 	case e.Err != nil:
 		s.options.Log.Error("a bundle was refused, what served before serves on", "model", e.Model, "error", e.Err)
 	case e.Now == nil:

@@ -27,8 +27,8 @@ const (
 	maxConns  = 10_000
 )
 
-// ownMemory is what a coordinator's process keeps to, if it can, where GOMEMLIMIT says nothing: a queue of 10⁶ units, of which
-// 280 MB are alive, would take 750 MB before it is collected.
+// ownMemory is the memory limit of a process that has the server, where GOMEMLIMIT is not set: without it a queue of 10⁶ units, of
+// which 280 MB are alive, takes 750 MB. The limit is soft: a process that needs more gets it, and collects garbage more often.
 const ownMemory = 470 << 20
 
 // startTime is how long the server may take to start.
@@ -37,9 +37,6 @@ const startTime = 30 * time.Second
 // Listen starts a NATS server and returns the farm as its coordinator has it, with the address for workers. With a cluster
 // there is no such address.
 func Listen(ctx context.Context, o ListenOptions) (farm.Farm, farm.Address, error) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(ownMemory)
-	}
 	if o.Cluster != nil {
 		c, err := o.Cluster.listen(ctx, o)
 		if err != nil {
@@ -57,6 +54,9 @@ func Listen(ctx context.Context, o ListenOptions) (farm.Farm, farm.Address, erro
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(ownMemory)
 	}
 	store, leave, err := durable.Scratch("", "stoker-farm-")
 	if err != nil {

@@ -15,9 +15,10 @@ def export_sb3(model: Any, vecnormalize: Any, file: str | os.PathLike[str]) -> N
     """Write the deterministic policy of a PPO, A2C, DQN, SAC, TD3 or MaskablePPO to an ONNX file.
 
     vecnormalize, or None, has the statistics that observations were normalised with; they are in the graph, and so is
-    what predict does with an action: clipping, or scaling to the space; and RescaleAction's, where the model has its environment. Policies of use_sde are written without their noise, as
-    predict acts. The inputs are obs [batch, features], or [batch, agents, features], or those of a Dict by their keys, and, of
-    MaskablePPO, mask [batch, choices]; the output is action.
+    what predict does with an action: clipping, or scaling to the space, and what RescaleAction does, where the model has its
+    environment. Policies of use_sde are written without their noise, as predict acts. The inputs are obs [batch, features],
+    or [batch, agents, features], or those of a Dict by their keys, and, of MaskablePPO, mask [batch, choices]; the output is
+    action.
     """
     import torch
     from gymnasium import spaces

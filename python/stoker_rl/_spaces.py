@@ -68,7 +68,7 @@ class Kind:
         )
 
     def rescale(self, space: Any) -> tuple[Any, Any] | None:
-        """Gain and offset that bring the actions of a policy from its own box to the environment's, as RescaleAction does; None where the boxes are one."""
+        """Gain and offset from a policy's box of actions to the environment's, as RescaleAction has them; None where the boxes are equal."""
         low, high = getattr(space, "low", None), getattr(space, "high", None)
         if not self.box or low is None or high is None:
             return None

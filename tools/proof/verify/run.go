@@ -80,7 +80,7 @@ func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err err
 	}
 	if s.Unless != "" {
 		if _, err := os.Stat(s.Unless); err == nil {
-			fmt.Fprintf(log, "%s exists: it is finished, in place of %s\n", s.Unless, strings.Join(args, " "))
+			fmt.Fprintf(log, "%s exists: stoker resume finishes it, in place of %s\n", s.Unless, strings.Join(args, " "))
 			args = []string{"bin/stoker", "resume", s.Unless} // of a finished run it writes nothing
 		}
 	}
