@@ -24,14 +24,21 @@ func newBuilder(name string) *builder {
 	return &builder{model: model.Graph{Name: name}, known: map[string]string{}}
 }
 
-// op adds an operator and returns the name of its first output.
+// op adds an operator with one output, and returns the output's name.
 func (b *builder) op(kind string, attributes []model.Attribute, in ...string) string {
+	return b.outputs(1, kind, attributes, in...)[0]
+}
+
+// outputs adds an operator with n outputs, and returns their names.
+func (b *builder) outputs(n int, kind string, attributes []model.Attribute, in ...string) []string {
 	b.count++
 	name := fmt.Sprintf("%s%s_%d", b.under, strings.ToLower(kind), b.count)
-	b.model.Nodes = append(b.model.Nodes, model.Node{
-		Name: name, Op: kind, Inputs: in, Outputs: []string{name}, Attributes: attributes,
-	})
-	return name
+	out := []string{name}
+	for i := 1; i < n; i++ {
+		out = append(out, fmt.Sprintf("%s.%d", name, i))
+	}
+	b.model.Nodes = append(b.model.Nodes, model.Node{Name: name, Op: kind, Inputs: in, Outputs: out, Attributes: attributes})
+	return out
 }
 
 // do adds an operator without attributes.
@@ -107,6 +114,11 @@ func (b *builder) ints(x ...int64) string {
 	return b.constant("ints", model.Int64, []int{len(x)}, data)
 }
 
+// whole is a constant whole number, without dimensions.
+func (b *builder) whole(x int64) string {
+	return b.constant("whole", model.Int64, nil, binary.LittleEndian.AppendUint64(nil, uint64(x)))
+}
+
 // number is a constant number, without dimensions.
 func (b *builder) number(x float32) string { return b.floats("number", nil, []float32{x}) }
 
@@ -145,6 +157,14 @@ func (b *builder) concat(axis int64, in ...string) string {
 // slice is the part [from, to) of a dimension.
 func (b *builder) slice(x string, axis, from, to int64) string {
 	return b.do("Slice", x, b.ints(from), b.ints(to), b.ints(axis))
+}
+
+// split cuts a dimension into parts of these sizes.
+func (b *builder) split(x string, axis int64, sizes ...int64) []string {
+	if len(sizes) == 1 {
+		return []string{x}
+	}
+	return b.outputs(len(sizes), "Split", []model.Attribute{{Name: "axis", Value: axis}}, x, b.ints(sizes...))
 }
 
 // sum is the sum over a dimension, which stays with size 1.

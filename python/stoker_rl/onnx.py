@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +13,8 @@ import onnxruntime  # type: ignore[import-untyped,unused-ignore]
 
 from ._serve import Act, Episodes, converse, stdio
 from ._spaces import Kind, array
+
+Source = Callable[[Episodes], np.ndarray[Any, Any]]
 
 TYPES = {
     "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(bool)": np.bool_,
@@ -36,15 +39,13 @@ class Model:
                 raise ValueError(f"--bind: the file has no input or output {given!r}; it has {self.has()}")
         # Exports of Stoker have in scores the numbers as the environment takes them, and in action the platform's units.
         self.own = "stoker.spec" in self.session.get_modelmeta().custom_metadata_map
-        self.forms: dict[str, tuple[int, ...]] = {}
         self.before: dict[int, np.ndarray[Any, Any]] = {}
         self.states: dict[int, dict[str, Any]] = {}
         self.threads = os.cpu_count() or 1
         self.pool = ThreadPoolExecutor(self.threads)  # onnxruntime runs outside Python's lock
         self.stateful = [n for n in self.inputs if n.startswith("state.")]
         self.actions = [self.action(k, self.prefix(k)) for k in self.kinds]
-        for name in self.inputs:
-            self.check(name)
+        self.sources = {name: self.source(name) for name in self.inputs}
         batches = [i.shape[0] if i.shape else 1 for n, i in self.inputs.items() if n not in self.stateful]
         self.together = (
             not self.stateful
@@ -69,25 +70,40 @@ class Model:
             kind.layout(tuple(shape[1:]), kind.components, f"the output {self.outputs[name].name!r}")
         return name
 
-    def check(self, name: str) -> None:
-        """Refuse an input that nobody here can give."""
-        for k in self.kinds:
-            own = name.removeprefix(self.prefix(k)) if name.startswith(self.prefix(k)) else ""
-            if own == "observation" and not k.graph:
-                node = self.inputs[name]
-                self.forms[name] = k.layout(tuple(node.shape[1:]), k.features, f"the input {node.name!r}")
-                return
-            if own == "active" or own == "mask" and not (k.graph and k.components > 1) or own.startswith(("legal.", "node.", "edge.")):
-                return
-            if k.graph and own.startswith(("nodes/", "edges/")):
-                node, want = self.inputs[name], part_shape(k.graph, own)
-                if list(node.shape[1:]) != want:
-                    raise ValueError(f"the input {name!r} has the shape {node.shape}, in the environment it is {['batch', *want]}")
-                return
-            if own == "before" and "p95" in k.names:
-                return
+    def source(self, name: str) -> Source:
+        """What an input is made of, each step; an input that nobody here can give is refused."""
+        node = self.inputs[name]
+        if node.type not in TYPES:
+            raise ValueError(f"the input {node.name!r} is a {node.type}, want one of " + ", ".join(TYPES))
+        dtype = TYPES[node.type]
         if name in self.stateful and name in self.outputs:
-            return
+            return lambda episodes: np.zeros([d if isinstance(d, int) else 1 for d in node.shape], dtype)
+        k = next((k for k in self.kinds if name.startswith(self.prefix(k))), self.kinds[0])
+        own = name.removeprefix(self.prefix(k)) if name.startswith(self.prefix(k)) else ""
+        form = node.shape[1:]
+        if own == "before" and "p95" in k.names:  # of the window before: nothing in the first one
+            nothing = np.zeros(k.agents, np.float32)
+            return lambda episodes: np.stack([self.before[e["slot"]] if e["step"] else nothing for e in episodes])
+        if k.graph and own.startswith(("nodes/", "edges/")):
+            want = part_shape(k.graph, own)
+            if list(form) != want:
+                raise ValueError(f"the input {name!r} has the shape {node.shape}, in the environment it is {['batch', *want]}")
+            return lambda episodes: part(episodes[0]["observation"][k.name], own, form, dtype)
+        if k.graph and own == "mask" and k.components == 1:
+            return lambda episodes: array(next(a for n, a in episodes[0]["observation"][k.name].items() if n.startswith("legal.")),
+                                          dtype)[None]
+        if k.graph and (own == "active" or own.startswith(("legal.", "node.", "edge."))):
+            return lambda episodes: array(shown(episodes[0], k, own, name), dtype)
+        if not k.graph and (own in ("observation", "active", "mask") or own.startswith("legal.")):
+            if own == "observation":
+                form = k.layout(tuple(form), k.features, f"the input {node.name!r}")
+            fixed = all(isinstance(d, int) for d in form)
+
+            def rows(episodes: Episodes) -> np.ndarray[Any, Any]:
+                seen = np.stack([array(shown(e, k, own, name), dtype) for e in episodes])
+                return seen.reshape(-1, *form) if fixed else seen
+
+            return rows
         raise ValueError(
             f"the input {name!r} is not known: want observation (or obs), active, mask, or state.NAME with an output of the "
             f"same name; the file has {self.has()}. Say what it is: --bind {name}=observation"
@@ -112,8 +128,7 @@ class Model:
         if first["step"] == 0:
             self.states.pop(first["slot"], None)
         kept = self.states.get(first["slot"], {})
-        feed = {node.name: kept[name] if name in kept else self.feed(name, node, episodes)
-                for name, node in self.inputs.items()}
+        feed = {self.inputs[name].name: kept[name] if name in kept else source(episodes) for name, source in self.sources.items()}
         wanted = [*self.actions, *self.stateful]
         got = self.session.run([self.outputs[n].name for n in wanted], feed)
         if self.stateful:
@@ -124,29 +139,13 @@ class Model:
         parts = [k.actions(v, len(episodes)) for k, v in zip(self.kinds, got)]
         return [{k.name: part[i] for k, part in zip(self.kinds, parts)} for i in range(len(episodes))]
 
-    def feed(self, name: str, node: Any, episodes: Episodes) -> np.ndarray[Any, Any]:
-        """What an input is given."""
-        dtype = TYPES[node.type]
-        if name in self.stateful:
-            return np.zeros([d if isinstance(d, int) else 1 for d in node.shape], dtype)
-        if name == "before":  # of the window before: nothing in the first one
-            nothing = np.zeros(self.kinds[0].agents, np.float32)
-            return np.stack([self.before[e["slot"]] if e["step"] else nothing for e in episodes])
-        for k in self.kinds:
-            own = name.removeprefix(self.prefix(k)) if name.startswith(self.prefix(k)) else ""
-            seen = episodes[0]["observation"][k.name]
-            if k.graph and own.startswith(("nodes/", "edges/")):
-                return part(seen, own, node.shape[1:], dtype)
-            if k.graph and own == "mask":  # of one choice
-                return array(next(a for n, a in seen.items() if n.startswith("legal.")), dtype)[None]
-            if own not in seen:
-                continue
-            if k.graph:
-                return array(seen[own], dtype)
-            rows = k.stacked(episodes, own, dtype)
-            form = self.forms.get(name, node.shape[1:])
-            return rows.reshape(-1, *form) if all(isinstance(d, int) for d in form) else rows
+
+def shown(episode: dict[str, Any], kind: Kind, own: str, name: str) -> Any:
+    """What an episode shows of a kind for an input of that name."""
+    seen = episode["observation"][kind.name]
+    if own not in seen:
         raise ValueError(f"the environment does not show what the input {name!r} takes")
+    return seen[own]
 
 
 def part_shape(graph: dict[str, Any], name: str) -> list[int]:

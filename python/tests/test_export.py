@@ -123,8 +123,8 @@ class Export(unittest.TestCase):
                         told[f"edge.{of}.index"] = obs[f"edges/{of}/ends"][:, : a[0]]
                 kind = base.stoker_spec["kinds"][0]["name"]
                 episode = {"slot": 0, "step": 0, "observation": {kind: told}}
-                for name, node in judged.inputs.items():
-                    np.testing.assert_array_equal(judged.feed(name, node, [episode])[0], obs[name], err_msg=name)
+                for name in judged.inputs:
+                    np.testing.assert_array_equal(judged.sources[name]([episode])[0], obs[name], err_msg=name)
                 got = judged([episode])[0][kind]
                 want, _ = model.predict(obs, deterministic=True)
                 np.testing.assert_array_equal(got.ravel(), np.ravel(want))
