@@ -4,6 +4,7 @@ package torch
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/must"
@@ -73,5 +74,27 @@ func TestWrongChoicesAreFoundAfterTheRun(t *testing.T) {
 	}
 	if n := Live(); n != before {
 		t.Errorf("%d tensors after three runs, %d before", n, before)
+	}
+}
+
+// An update whose first run meets a wrong choice is captured in the next one.
+func TestAWrongChoiceInTheFirstRunIsNotTheEndOfCapture(t *testing.T) {
+	c := lossCases()["clipped surrogate"]
+	e := newEngine(t, nets.Float32)
+	var args []nets.Tensor
+	for i, v := range c.args {
+		args = append(args, made(e, v, c.shapes[i]...))
+	}
+	value, grad := e.NewTensor(lossAgents), e.NewTensor(c.shapes[0]...)
+	e.back.graphs = fakeGrapher(func() []nets.Tensor { return []nets.Tensor{value, grad} })
+	r := e.Record("policy", func() { e.Loss(c.loss, value, grad, args...) }).(*recorded)
+	wrong := slices.Clone(c.args[1])
+	wrong[0] = lossWidth
+	args[1].Set64(wrong)
+	wants(t, r.Run(), "want the number of a legal one")
+	args[1].Set64(c.args[1])
+	must.Do(t, r.Run())
+	if r.graph == nil {
+		t.Errorf("the second run was not captured: %v", r.obstacle)
 	}
 }

@@ -114,17 +114,19 @@ func (r *recorded) runAndCapture() {
 	if err != nil {
 		r.refuse("%w", err)
 	}
+	if !b.Failed() {
+		b.settleChecks(&r.choiceChecks)
+	}
 	if b.Failed() {
 		r.ran = false // the next run is the first again
 		return
 	}
-	b.settleChecks(&r.choiceChecks)
 	for _, op := range ops {
 		if waits(op) {
 			r.refuse("it waits for the device: %s", op)
 		}
 	}
-	if r.obstacle == nil && !b.Failed() {
+	if r.obstacle == nil {
 		r.capture()
 	}
 	if r.obstacle != nil {

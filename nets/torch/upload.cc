@@ -59,7 +59,12 @@ char *sto_new_stream(int64_t *id, int device) {
 }
 
 char *sto_use_stream(int64_t id, int device) {
-  return protect([&] { cuda().exchangeStream(stream_of(id, device)); });
+  return protect([&] {
+    // Captures and replays of a CUDA graph use the current device's stream.
+    auto stream = stream_of(id, device);
+    cuda().setDevice(stream.device());
+    cuda().exchangeStream(stream);
+  });
 }
 
 char *sto_wait_stream(int64_t id, int device) {
