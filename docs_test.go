@@ -207,6 +207,10 @@ func TestFrontPage(t *testing.T) {
 	if shown < 10 {
 		t.Errorf("README.md shows %d lines of the main job's evaluation, want at least 10", shown)
 	}
+	tutorial, first := read("docs/tutorial.md"), read("docs/results/main/first.txt")
+	if said, _, _ := strings.Cut(first, ";"); !strings.Contains(tutorial, said+";") {
+		t.Errorf("docs/tutorial.md does not show %q, which docs/results/main/first.txt begins with", said)
+	}
 	for _, c := range []struct{ said, page, there string }{
 		{"1.30 [1.10, 1.44] times", "docs/sizing-results.md", "| **1.30** [1.10, 1.44] |"},
 		{"1.28 [1.19, 1.38] times", "docs/sizing-results.md", "| | 0.05 | **1.28** [1.19, 1.38] on 6: 6 / 0 |"},
