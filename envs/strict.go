@@ -2,6 +2,7 @@ package envs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,11 +30,75 @@ func ParseJSON(data []byte, into any) error {
 	return nil
 }
 
+// A KeyError says what is wrong with a key of measurements, as in functions[1].p95 is missing.
+type KeyError struct {
+	Key, Problem string
+}
+
+func (e *KeyError) Error() string { return e.Key + " " + e.Problem }
+
+// keyAt is the key of the value of valid JSON that ends at an offset, or of the list or object that begins there.
+func keyAt(data []byte, offset int64) string {
+	d := json.NewDecoder(bytes.NewReader(data))
+	var walk func(key string) string
+	walk = func(key string) (found string) {
+		t, err := d.Token()
+		if err != nil || d.InputOffset() >= offset {
+			return key
+		}
+		for i := 0; (t == json.Delim('[') || t == json.Delim('{')) && found == ""; i++ {
+			switch {
+			case !d.More():
+				_, _ = d.Token() // the end of the list or object
+				return ""
+			case t == json.Delim('['):
+				found = walk(fmt.Sprintf("%s[%d]", key, i))
+			default:
+				name, _ := d.Token() // valid JSON has one
+				found = walk(strings.TrimPrefix(fmt.Sprint(key, ".", name), "."))
+			}
+		}
+		return found
+	}
+	return cmp.Or(walk(""), "the text")
+}
+
+// valueWords is a value as [json.UnmarshalTypeError] describes it, in plain words.
+func valueWords(value string) string {
+	switch number, ok := strings.CutPrefix(value, "number "); {
+	case ok:
+		return number
+	case value == "array":
+		return "a list"
+	case value == "object":
+		return "an object"
+	}
+	return "a " + value
+}
+
+// typeWords says what JSON a type of Go takes.
+func typeWords(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case k == reflect.Struct || k == reflect.Map:
+		return "an object"
+	case k == reflect.Slice:
+		return "a list"
+	case k >= reflect.Int && k <= reflect.Uintptr:
+		return "a whole number without a point"
+	case k == reflect.Float32 || k == reflect.Float64:
+		return "a number"
+	}
+	return "a " + t.String()
+}
+
 // ParseMeasured is [ParseJSON] of measurements: a key that is left out is an error that names it, but for those that
 // their type lets be (omitempty, omitzero); null is no number. Otherwise a reading that a platform lost would pass
 // for one that is 0. So is a key that comes twice, of which the last would count.
 func ParseMeasured(data []byte, into any) error {
 	if err := ParseJSON(data, into); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return &KeyError{keyAt(data, wrong.Offset), "is " + valueWords(wrong.Value) + ", want " + typeWords(wrong.Type)}
+		}
 		return err
 	}
 	if key := twice(data); key != "" {
@@ -44,7 +109,7 @@ func ParseMeasured(data []byte, into any) error {
 		return err
 	}
 	if key := lacking(plain, reflect.TypeOf(into).Elem()); key != "" {
-		return fmt.Errorf("%s is missing", key)
+		return &KeyError{key, "is missing"}
 	}
 	return nil
 }

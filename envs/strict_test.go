@@ -57,6 +57,12 @@ func TestParseMeasured(t *testing.T) {
 		`{"began": 1, "functions": [{"p95": 1, "P95": 2}]}`:           `key "P95" comes twice`,
 		`{"began": 1, "functions": [{"p95": 1, "\u0050\u00395": 2}]}`: `key "P95" comes twice`,
 		`{"BEGAN": 1, "functions": []}`:                               "began is missing",
+		`{"began": 1, "functions": [{"p95": 1}, {"p95": "a, [{"}]}`:   "functions[1].p95 is a string, want a number",
+		`{"began": 1, "functions": [{"p95": 1}, 3]}`:                  "functions[1] is a number, want an object",
+		`{"began": 1.0, "functions": []}`:                             "began is 1.0, want a whole number without a point",
+		`[]`:                                                          "the text is a list, want an object",
+		`{"began": [2], "functions": []}`:                             "began is a list, want a whole number",
+		`{"began": 1, "functions": {"a\"": 1}}`:                       "functions is an object, want a list",
 	} {
 		if err := envs.ParseMeasured([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -112,8 +112,24 @@ func (o sizingFace) Observe(measured []byte, seen *envs.Observation) (Measured, 
 	m, err := sizing.ParseMeters(measured)
 	if err == nil {
 		err = o.Observer.Observe(m, seen)
+	} else if wrong, ok := errors.AsType[*envs.KeyError](err); ok {
+		err = o.of(wrong.Key, err)
 	}
 	return sized{o.Observer, m}, err
+}
+
+// of says of which function an error is, where its key is one's, as in functions[1].p95 or [0].functions[1].p95.
+func (o sizingFace) of(key string, err error) error {
+	flow, function := 0, 0
+	if _, no := fmt.Sscanf(key, "functions[%d]", &function); no != nil {
+		if _, no = fmt.Sscanf(key, "[%d].functions[%d]", &flow, &function); no != nil {
+			return err
+		}
+	}
+	if flow >= o.Workflows() || function >= len(o.Functions(flow)) {
+		return err
+	}
+	return fmt.Errorf("%w, of %q", err, o.Functions(flow)[function])
 }
 
 func (o sizingFace) Example(seen *envs.Observation) any {

@@ -76,6 +76,9 @@ func TestDecide(t *testing.T) {
 	}{
 		{faasconf + "/decide", strings.Replace(meters, `"p95"`, `"p59"`, 1), http.StatusBadRequest, `unknown field \"p59\"`},
 		{faasconf + "/decide", strings.Replace(meters, `"rejected":`, `"rejected":9`, 1), http.StatusBadRequest, "].rejected is "},
+		{faasconf + "/decide", `{"functions":[{}]}`, http.StatusBadRequest, `functions[0].deployed is missing, of \"starter\"`},
+		{faasconf + "/decide", strings.Replace(meters, `"rejected":`, `"rejected":"x","r":`, 1), http.StatusBadRequest,
+			`functions[0].rejected is a string, want a number, of \"starter\"`},
 		{faasconf + "/decide", meters[:99], http.StatusBadRequest, "unexpected EOF"},
 		{faasconf + "/decide?sequence=1", meters, http.StatusBadRequest, `unknown parameter \"sequence\"`},
 		{faasconf + "/decide?timeout=soon", meters, http.StatusBadRequest, "parameters.timeout: is soon, want microseconds"},
@@ -92,7 +95,7 @@ func TestDecide(t *testing.T) {
 	}
 	_, page, _ := r.send(t, "GET", "/metrics", "")
 	for _, line := range []string{`stoker_decisions_total{by="policy",model="faasconf"} 1`,
-		`stoker_errors_total{code="400",model="faasconf",protocol="http"} 8`} {
+		`stoker_errors_total{code="400",model="faasconf",protocol="http"} 10`} {
 		if !strings.Contains(page, line) {
 			t.Errorf("the metrics lack %s", line)
 		}
