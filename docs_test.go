@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -226,6 +227,40 @@ func TestFrontPage(t *testing.T) {
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(readme), " "), c.said) || !strings.Contains(read(c.page), c.there) {
 			t.Errorf("README.md says %q by %s, want %q there", c.said, c.page, c.there)
+		}
+	}
+}
+
+// What the page of the zoo says of a policy beside a rule follows from the means in its card.
+func TestZooPage(t *testing.T) {
+	page := string(must.Get(os.ReadFile("docs/zoo.md"))(t))
+	for _, c := range []struct {
+		policy, rule string
+		column       int
+		said         string // %[1]: how many percent apart they are; %[2], %[3]: the means
+	}{
+		{"hops-pricer", "spss", 1, "better by %.1[1]f %% than the best fixed prices"},
+		{"hops-dynamic", "price-rule-2", 1, "better by %.1[1]f %%"},
+		{"hops-dynamic", "price-rule", 1, "than fixed prices by %.0[1]f %%"},
+		{"hops-scheduler", "arms", 1, "%.1[1]f %% more profit"},
+		{"hops-scheduler", "arms", 2, "%.0[1]f %% more violations"},
+		{"deeprm", "tetris-star", 1, "slowdown %.1[2]f, Tetris* %.1[3]f"},
+		{"gnn-placement", "sjf-nodes", 1, "better: %.0[1]f %% less slowdown than SJF"},
+		{"variants-each", "linear", 1, "worse than the rule `linear` by %.1[1]f %%"},
+	} {
+		path := "checkpoints/zoo/" + c.policy + "/CARD.md"
+		card := string(must.Get(os.ReadFile(path))(t))
+		mean := func(name string) (x float64) {
+			_, row, _ := strings.Cut(card, "\n| "+name+" | ")
+			cells := strings.Split(row, " | ")
+			must.Get(fmt.Sscan(strings.ReplaceAll(cells[min(c.column, len(cells))-1], ",", ""), &x))(t)
+			return x
+		}
+		a, b := mean(c.policy), mean(c.rule)
+		said := fmt.Sprintf(c.said, 100*math.Abs(a/b-1), a, b)
+		_, line, _ := strings.Cut(page, "(../"+path+")")
+		if line, _, _ = strings.Cut(line, "\n"); !strings.Contains(line, said) {
+			t.Errorf("docs/zoo.md says%s; by %s want %q", line, path, said)
 		}
 	}
 }
