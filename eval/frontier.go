@@ -73,9 +73,11 @@ func RunFrontier(ctx context.Context, q FrontierRequest) (*pareto.Result, error)
 	}
 	var families []pareto.Family
 	for i, m := range all {
-		if families, _, err = joined(families, m.method, m.name, played, i, *by.Constraint, by.Objective); err != nil {
+		var at int
+		if families, at, err = joined(families, m.method, m.name, played, i, *by.Constraint, by.Objective); err != nil {
 			return nil, err
 		}
+		families[at].Bound = m.contestant.Kind == catalog.Oracle
 	}
 	if low, _ := by.Objective.Bounds.Limits(); low < 0 && !math.IsInf(low, 0) {
 		for i := range families {

@@ -34,6 +34,11 @@ func TestRunFrontier(t *testing.T) {
 	if err != nil || len(files) < 4 || !strings.Contains(pareto.Text(r), "autoscaler.cpu") {
 		t.Errorf("%v, %v", files, err)
 	}
+	oracle := q
+	oracle.Baselines, oracle.Sets = []string{"fixed", "oracle.weight=1"}, []string{"env.windows=1", "eval.seeds=1-2"}
+	if r := must.Get(RunFrontier(t.Context(), oracle))(t); !slices.Equal(r.Bounds, []string{"oracle.weight"}) {
+		t.Errorf("bounds are %q, want the oracle", r.Bounds)
+	}
 	for text, want := range map[string]string{
 		"autoscaler.cpu": "want a baseline's name", "autoscaler=1": "want a baseline's name", "autoscaler.cpu=0.3,": "want a baseline's name",
 		"nobody": "nobody", "autoscaler.cp=1": "unknown key", "": "want a baseline's name",

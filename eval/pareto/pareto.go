@@ -30,6 +30,8 @@ type Family struct {
 	// Floor is the least that a price can be, at most 0: ratios are of what is above it. A price that is the excess over
 	// another one, as a share, has −1, so that the ratio is that of the prices themselves.
 	Floor float64
+	// Bound says that it is a bound, such as an oracle, and looks like one.
+	Bound bool
 }
 
 // Number is an estimate with its 95 % interval; NaN where the frontier does not reach so few violations.
@@ -78,6 +80,7 @@ type Result struct {
 	Resamples int      `json:"resamples"`
 	Points    []Row    `json:"points"`
 	Levels    []At     `json:"levels"`
+	Bounds    []string `json:"bounds,omitempty"` // families that are bounds
 	// Equal compares the learned families with each other one at their own violations; only stoker eval has it.
 	Equal    []Equal  `json:"equal,omitempty"`
 	Command  []string `json:"command,omitempty"`
@@ -143,6 +146,9 @@ func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*
 	r, d := &Result{Resamples: resamples}, drawn(families, seeds, resamples, seed)
 	mean, over := d.mean, d.over
 	for f := range families {
+		if families[f].Bound {
+			r.Bounds = append(r.Bounds, families[f].Name)
+		}
 		lost := beaten(mean[f])
 		for i, m := range mean[f] {
 			row := Row{Family: families[f].Name, Setting: families[f].Points[i].Setting, Beaten: lost[i]}

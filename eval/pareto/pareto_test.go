@@ -2,11 +2,13 @@ package pareto
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/must"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -44,6 +46,20 @@ func family(name string, factor float64, seeds int) Family {
 		f.Points = append(f.Points, p)
 	}
 	return f
+}
+
+// A bound has the look of a bound in the figure and in panels, and others have the looks of their places.
+func TestBoundsLook(t *testing.T) {
+	bound := family("bound", 0.5, 4)
+	bound.Bound = true
+	r := must.Get(Analyse([]Family{family("one", 1, 4), bound, family("other", 1.3, 4)}, nil, 100, 1))(t)
+	for _, f := range []*chart.Figure{r.figure(), panels([]Named{{"a", r}}, 1, 1)} {
+		for i, want := range []chart.Style{chart.Styles(0), chart.Bound(), chart.Styles(2)} {
+			if got := f.Key[i]; !reflect.DeepEqual(got.Style, want) {
+				t.Errorf("%s looks like %+v, want %+v", got.Text, got.Style, want)
+			}
+		}
+	}
 }
 
 // Pairing by workload seeds makes the ratio's interval far narrower than the prices': what all families share cancels.

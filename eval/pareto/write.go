@@ -65,7 +65,15 @@ func (r *Result) Families() (out []string) {
 
 // figure draws all points with their intervals, and each family's frontier.
 func (r *Result) figure() *chart.Figure {
-	return r.Figure(func(family string) chart.Style { return chart.Styles(slices.Index(r.Families(), family)) })
+	return r.Figure(func(family string) chart.Style { return r.style(family, r.Families()) })
+}
+
+// style is the look of a family among those of a figure.
+func (r *Result) style(family string, families []string) chart.Style {
+	if slices.Contains(r.Bounds, family) {
+		return chart.Bound()
+	}
+	return chart.Styles(slices.Index(families, family))
 }
 
 // Figure is figure with the looks of families chosen. Violations are on x and the price is on y, as in all figures: lower
@@ -254,14 +262,15 @@ func panels(results []Named, columns int, limit float64) *chart.Figure {
 	f := &chart.Figure{Columns: columns, Width: 230 * vg.Points(1), Height: 175 * vg.Points(1),
 		Title: fmt.Sprintf("%s over %s (%sup to %g): below and to the left is better", words.Label(first.Objective, first.Unit),
 			first.Limit, unit, limit)}
-	for i, name := range families {
-		f.Key = append(f.Key, chart.Entry{Text: name, Style: chart.Styles(i), Line: true, Dot: true})
+	for _, name := range families {
+		of := results[slices.IndexFunc(results, func(n Named) bool { return slices.Contains(n.Families(), name) })]
+		f.Key = append(f.Key, chart.Entry{Text: name, Style: of.style(name, families), Line: true, Dot: true})
 	}
 	for _, r := range results {
 		p := chart.NewPanel(r.Name, "", "")
 		p.TicksX(4)
 		p.TicksY(4)
-		r.draw(p, limit, func(name string) chart.Style { return chart.Styles(slices.Index(families, name)) })
+		r.draw(p, limit, func(name string) chart.Style { return r.style(name, families) })
 		p.RangeX(0, limit)
 		f.Panels = append(f.Panels, p)
 	}
