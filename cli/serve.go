@@ -212,24 +212,26 @@ func (c *call) openRemote(request []byte) (func() (envs.Env, error), remote.Opti
 	o = remote.Options{Copies: w.Copies, Workers: w.Workers, Substitute: w.Illegal == "substitute",
 		Memory: remote.Memory(w.Memory), Actor: c.actor}
 	read := func(sets []string) (*configs.Experiment, error) { return c.wanted(&w, sets) }
+	var x *configs.Experiment
+	var err error
 	if w.Split == "test" { // as stoker eval has it
-		x, err := eval.InEvaluation(read, append(w.Overrides, "eval.split=test"))
-		return func() (envs.Env, error) { return train.NewEnv(x, w.Split) }, o, err
+		x, err = eval.InEvaluation(read, append(w.Overrides, "eval.split=test"))
+	} else {
+		x, err = read(w.Overrides)
 	}
-	x, err := read(w.Overrides)
-	return func() (envs.Env, error) { return train.NewEnv(x, w.Split) }, o, err
+	if err != nil {
+		return nil, o, err
+	}
+	o.Notes = x.Renamed
+	return func() (envs.Env, error) { return train.NewEnv(x, w.Split) }, o, nil
 }
 
 // wanted reads a client's configuration.
 func (c *call) wanted(w *wanted, sets []string) (*configs.Experiment, error) {
 	if w.Text == "" {
-		return c.experiment(w.Config, sets)
+		return configs.Load(w.Config, sets, c.Catalog)
 	}
-	x, err := configs.Parse(w.Config, []byte(w.Text), sets, c.Catalog)
-	if err == nil {
-		c.renamed(x)
-	}
-	return x, err
+	return configs.Parse(w.Config, []byte(w.Text), sets, c.Catalog)
 }
 
 // actor makes a baseline with its defaults, or the policy of a run, a checkpoint or the zoo, for a copy.

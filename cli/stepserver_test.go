@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,19 @@ func TestOpenRemoteUnseen(t *testing.T) {
 		}
 		if bytes.Equal(seen["train"], seen["test"]) {
 			t.Errorf("%s: seed 5 shows the same application in training and in tests", id)
+		}
+	}
+}
+
+// The client hears which keys have other names now, once, and in both parts of the workload.
+func TestOpenRemoteNotes(t *testing.T) {
+	c := &call{Program: &Program{Catalog: catalog.Default()}, ctx: context.Background(), errs: io.Discard}
+	for _, split := range []string{"train", "test"} {
+		_, o, err := c.openRemote([]byte(`{"config": "c", "split": "` + split + `", "text": "{name: x, agent: {name: ppo}, ` +
+			`env: {id: stoker/CartPole-v1}, eval: {rivals: [random], set: [env.max_steps=7]}}"}`))
+		must.Do(t, err)
+		if want := []string{"c:1: eval.rivals is called eval.baselines now"}; !slices.Equal(o.Notes, want) {
+			t.Errorf("%s: the notes are %q, want %q", split, o.Notes, want)
 		}
 	}
 }

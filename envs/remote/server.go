@@ -67,10 +67,10 @@ const (
 // Opened answers [Open].
 type Opened struct {
 	// Spec is the environment's, as [envs.EncodeSpec] writes it.
-	Spec json.RawMessage `json:"spec"`
-	// Arrays of the memory, and its bytes.
-	Arrays []Array `json:"arrays"`
-	Bytes  int     `json:"bytes"`
+	Spec   json.RawMessage `json:"spec"`
+	Arrays []Array         `json:"arrays"`          // of the memory
+	Bytes  int             `json:"bytes"`           // of all of it
+	Notes  []string        `json:"notes,omitempty"` // of [Options]
 }
 
 // Array is a part of the memory, in C order; the first dimension is that of the copies.
@@ -90,6 +90,7 @@ type Options struct {
 	Memory func(bytes int) ([]byte, error)
 	// Actor returns the actor of a name for a copy; nil where there are none.
 	Actor func(name string, env envs.Env) (Actor, error)
+	Notes []string // what the client is to hear, such as keys of its configuration that have other names now
 }
 
 // Server opens environments for a client.
@@ -163,7 +164,7 @@ func (s *Server) open(dst, request []byte) ([]byte, *copies, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	opened := Opened{Arrays: all.block.arrays, Bytes: all.block.bytes}
+	opened := Opened{Arrays: all.block.arrays, Bytes: all.block.bytes, Notes: o.Notes}
 	if opened.Spec, err = envs.EncodeSpec(all.spec); err != nil {
 		return nil, nil, err
 	}
