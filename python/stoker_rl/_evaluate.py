@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ._process import StokerError, program, several
 from ._serve import converse, starter
 
@@ -47,10 +49,18 @@ def experiment(what: str | os.PathLike[str] | dict[str, Any], id: str | None = N
         what = {"env": {"id": what}}
     if not isinstance(what, dict):
         return os.fspath(what), ""
-    if id:
-        what = {**what, "env": {"id": id, **what.get("env", {})}}
+    section = what.get("env")
+    if id and (section is None or isinstance(section, dict)):
+        what = {**what, "env": {"id": id, **(section or {})}}
     # An experiment names an agent; nobody trains it here.
-    return "config", json.dumps({"name": "judged", "agent": {"name": "maddpg"}, **what})  # JSON is YAML
+    return "config", json.dumps({"name": "judged", "agent": {"name": "maddpg"}, **what}, default=plain)  # JSON is YAML
+
+
+def plain(value: Any) -> Any:
+    """A value of NumPy as Python's own, for JSON."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"the configuration has {value!r}, want texts, numbers, lists and dictionaries")
 
 
 def configuration(what: str | os.PathLike[str] | dict[str, Any], folder: Path) -> str:
@@ -100,7 +110,10 @@ def evaluate(
     result = Evaluation(json.loads(done.stdout))
     result.folder = folder
     for o in result.get("out", []):
-        warnings.warn(f"{o['policy']} is out, from workload seed {o['workload_seed']}, step {o['step']} on: {o['reason']}")
+        warnings.warn(f"{o['policy']} is out, from workload seed {o['workload_seed']}, step {o['step']} on: {o['reason']}", stacklevel=2)
+    for line in done.stderr.splitlines():
+        if line.startswith("warning: ") and " is out, from workload seed " not in line:
+            warnings.warn(line.removeprefix("warning: "), stacklevel=2)
     return result
 
 

@@ -104,6 +104,7 @@ class Process:
                 os.close(file)
         shared.append(memory)
         self.spec: dict[str, Any] = opened["spec"]
+        self.notes: list[str] = opened.get("notes", [])
         self.words = self._words = memoryview(memory)[:128].cast("I")
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
         for a in opened["arrays"]:
@@ -113,6 +114,10 @@ class Process:
         self.actions = [self.arrays.pop(k["name"] + "/action") for k in self.spec["kinds"]]
         for told in self.arrays.values():  # the server reads what it has shown: masks, and observations that baselines see
             told.flags.writeable = False
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("the process that steps an environment can be neither copied nor pickled: env.unwrapped.copy() is another "
+                        "environment in the same state, and env.unwrapped.get_state() gives the state")
 
     def ready(self) -> None:
         """Called before commands, seeds and actions are written: waits for a step that an interrupted call has left."""

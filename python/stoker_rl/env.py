@@ -6,6 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable
+from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
@@ -114,6 +115,8 @@ class Opened:
         self._stoker = stoker
         self._warned = False
         self._open()
+        for note in self.process.notes:
+            warnings.warn(note, stacklevel=4)
         self.kinds = [Kind(k, self.process.arrays, i) for i, k in enumerate(self.process.spec["kinds"])]
         if id and self.process.spec["id"] != id:
             self.process.close()
@@ -151,6 +154,13 @@ class Opened:
             to = self.process.actions[k.number]
             put(to, copies, action if len(self.kinds) == 1 else action[k.name], k.name)
 
+    def chosen(self) -> list[Kind]:
+        """The kinds of agents that make choices, which have masks."""
+        kinds = [k for k in self.kinds if k.discrete]
+        if not kinds:
+            raise ValueError(f"the actions of {self.spec['id']} are numbers: there are no choices, and no masks")
+        return kinds
+
     def substituted(self) -> None:
         """Say once that forbidden choices were replaced."""
         if not self._warned and self.process.words[REPLACED]:
@@ -177,6 +187,7 @@ class StokerEnv(gym.Env[Any, Any]):
         self._at: Any = (0, 0, ...) if self._single else (0, ...)
         self.observation_space, self.action_space, self.stoker_spec = o.observation_space, o.action_space, o.spec
         self._small: _Small | None = None
+        self._begun = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the episode of a seed, which draws its whole workload; without one, of one drawn."""
@@ -188,6 +199,7 @@ class StokerEnv(gym.Env[Any, Any]):
         o.process.commands[0] = BEGIN
         o.process.seeds[0] = self.np_random.integers(2**63) if seed is None else seed
         o.process.step()
+        self._begun = True
         if self._single and not o.kinds[0].graph:
             self._small = _Small(o)
         return self._seen(), self._info()
@@ -224,10 +236,16 @@ class StokerEnv(gym.Env[Any, Any]):
 
     def action_masks(self) -> Array:
         """The mask as MaskablePPO asks for it: all choices of all components in a row."""
-        return np.concatenate([k.mask[0].ravel() for k in self._o.kinds if k.discrete])
+        return np.concatenate([k.mask[0].ravel() for k in self._o.chosen()])
 
     def mask_after(self, partial: Iterable[float], agent: int = 0, kind: int = 0) -> Array:
         """The legal choices of the component after those of partial, where they depend on these."""
+        kinds = self._o.kinds
+        if not 0 <= kind < len(kinds):
+            raise ValueError(f"kind is {kind}, want a number from 0 to {len(kinds) - 1}")
+        if not 0 <= agent < kinds[kind].agents:
+            raise ValueError(f"agent is {agent}, want a number from 0 to {kinds[kind].agents - 1}")
+        self._o.chosen()
         return self._o.process.mask(0, kind, agent, list(partial))
 
     def get_state(self) -> bytes:
@@ -237,6 +255,7 @@ class StokerEnv(gym.Env[Any, Any]):
     def set_state(self, state: bytes) -> tuple[Any, dict[str, Any]]:
         """Continue from a state; returns what is seen there."""
         self._o.process.load(0, state)
+        self._begun = True
         return self._seen(), self._info()
 
     def copy(self) -> StokerEnv:
@@ -244,6 +263,16 @@ class StokerEnv(gym.Env[Any, Any]):
         id, config, overrides, split, _, illegal, stoker = self._with
         other = StokerEnv(id, config, overrides, split, illegal, stoker)
         other.set_state(self.get_state())
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StokerEnv:
+        """As copy, with the generators of random numbers; where no episode is under way, reset begins one."""
+        p = self._o.process
+        id, config, overrides, split, _, illegal, stoker = self._with
+        runs = self._begun and p.alive and not (p.arrays["terminated"][0] or p.arrays["truncated"][0])
+        other = self.copy() if runs else StokerEnv(id, config, overrides, split, illegal, stoker)
+        other.spec, other._np_random, other._np_random_seed = self.spec, deepcopy(self._np_random, memo), self._np_random_seed
+        other.observation_space, other.action_space = deepcopy(self.observation_space, memo), deepcopy(self.action_space, memo)
         return other
 
     def close(self) -> None:

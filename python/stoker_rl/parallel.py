@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,18 @@ class StokerParallelEnv(_ParallelEnv):  # type: ignore[misc,unused-ignore]
 
     def state(self) -> Array:
         """What all agents see, in a row; of vectors alone."""
-        return np.concatenate([k.see((0, ...)).ravel() for k in self.env._o.kinds if not k.graph])
+        vectors = [k.see((0, ...)).ravel() for k in self.env._o.kinds if not k.graph]
+        if not vectors:
+            raise ValueError(f"{self.metadata['name']} shows graphs, which have no state in a row: want what step returns")
+        return np.concatenate(vectors)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StokerParallelEnv:
+        """Agents in a deep copy of env."""
+        other = copy(self)
+        other.env, other.agents = deepcopy(self.env, memo), list(self.agents)
+        other.observation_spaces, other.action_spaces = deepcopy((self.observation_spaces, self.action_spaces), memo)
+        other._kinds()
+        return other
 
     def close(self) -> None:
         """End the process."""

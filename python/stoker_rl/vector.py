@@ -141,7 +141,7 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
 
     def action_masks(self) -> Array:
         """The masks of all copies, each in a row."""
-        parts = [k.mask.reshape(self.num_envs, -1) for k in self._o.kinds if k.discrete]
+        parts = [k.mask.reshape(self.num_envs, -1) for k in self._o.chosen()]
         return np.concatenate(parts, axis=1)
 
     def close_extras(self, **kwargs: Any) -> None:

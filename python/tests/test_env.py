@@ -1,6 +1,8 @@
 """python -m unittest discover python/tests: environments, where Gymnasium and a stoker (the variable STOKER) are."""
 
+import copy
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -79,6 +81,51 @@ class TestEnvironments(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.make("stoker/CartPole-v1").unwrapped.set_state(at)
 
+    def test_deep_copies(self):
+        e = self.make("stoker/CartPole-v1")
+        before = copy.deepcopy(e)  # of wrappers, too
+        self.addCleanup(before.close)
+        e.reset(seed=1)
+        e.step(0)
+        e.action_space.seed(1)
+        other = copy.deepcopy(e)
+        self.addCleanup(other.close)
+        self.same(e.step(1)[0], other.step(1)[0])
+        self.same(before.reset(seed=1)[0], self.make("stoker/CartPole-v1").reset(seed=1)[0])
+        self.assertEqual(e.action_space.sample(), other.action_space.sample())
+        self.same(e.reset()[0], other.reset()[0])  # the drawn seed is the same
+        while not e.step(0)[2]:
+            pass
+        ended = copy.deepcopy(e)
+        self.addCleanup(ended.close)
+        with self.assertRaisesRegex(Exception, "reset"):
+            ended.unwrapped.step(0)
+        v = gym.make_vec("stoker/CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point")
+        self.addCleanup(v.close)
+        for attempt in (lambda: copy.deepcopy(v), lambda: pickle.dumps(e)):
+            with self.assertRaisesRegex(TypeError, r"unwrapped\.copy\(\)"):
+                attempt()
+
+    def test_renamed_keys_are_warned_of(self):
+        with self.assertWarnsRegex(UserWarning, "eval.rivals is called eval.baselines now") as told:
+            self.make("stoker/CartPole-v1", config={"eval": {"rivals": ["random"]}})
+        self.assertEqual(len(told.warnings), 1)
+
+    def test_what_stoker_eval_warns_of(self):
+        import stoker_rl
+
+        def fails(obs):
+            raise ValueError("two\nlines")
+
+        config = {"env": {"id": "stoker/CartPole-v1"}, "eval": {"rivals": ["random"]}}
+        with warnings.catch_warnings(record=True) as told, tempfile.TemporaryDirectory() as folder:
+            warnings.simplefilter("always")
+            stoker_rl.evaluate(fails, config, "1-2", out=folder)
+        said = sorted(str(w.message) for w in told)
+        self.assertEqual(len(said), 2, said)
+        self.assertRegex(said[0], "eval.rivals is called eval.baselines now$")
+        self.assertRegex(said[1], "^mine is out, from workload seed 1, step 0 on: ValueError: two\nlines")
+
     def test_a_single_override(self):
         one, two = (self.make("stoker/CartPole-v1", overrides=o).unwrapped.stoker_spec for o in ("env.max_steps=7", ["env.max_steps=7"]))
         self.assertEqual(one, two)
@@ -95,6 +142,16 @@ class TestEnvironments(unittest.TestCase):
             for first in range(e.action_space.nvec[0]):
                 if not info["action_mask"][0][first]:
                     e.step([first, *choices[1:]])
+        for wrong in ({"agent": -1}, {"agent": 1}, {"kind": -1}, {"kind": 1}):
+            with self.assertRaisesRegex(ValueError, "want a number from 0 to 0"):
+                e.mask_after([], **wrong)
+        numbers = self.make("stoker/Pricing-v1").unwrapped
+        numbers.reset(seed=1)
+        vector = gym.make_vec("stoker/Pricing-v1", num_envs=2, vectorization_mode="vector_entry_point")
+        self.addCleanup(vector.close)
+        for ask in (numbers.action_masks, vector.action_masks, lambda: numbers.mask_after([])):
+            with self.assertRaisesRegex(ValueError, "actions of stoker/Pricing-v1 are numbers"):
+                ask()
         for id in ("stoker/Placement-v2", "stoker/DeepRM-v1", "stoker/CartPole-v1"):
             e = self.make(id, illegal="raise" if id == "stoker/DeepRM-v1" else "substitute")
             e.action_space.seed(1)
@@ -119,10 +176,10 @@ class TestEnvironments(unittest.TestCase):
                 e.step(action)
         e.step(np.int64(1))
         for more in ({"overrides": ["env.nosuch=1"]}, {"config": {"env": {"windows": -1}}}, {"config": "nosuch.yaml"},
-                     {"illegal": "maybe"}, {"split": "some"}):
+                     {"illegal": "maybe"}, {"split": "some"}, {"config": {"env": {"windows": object()}}}, {"config": {"env": ["some"]}}):
             with self.assertRaises(Exception) as failed:
                 self.make("stoker/Pricing-v1", **more)
-            self.assertRegex(str(failed.exception), "nosuch|windows|maybe|some")
+            self.assertRegex(str(failed.exception), "nosuch|windows|maybe|some|the configuration has <object|line 1|config:1: env")
         with self.assertRaisesRegex(Exception, "no stoker|cannot be started"):
             self.make("stoker/CartPole-v1", stoker="/nosuch/stoker")
 
@@ -169,6 +226,8 @@ class TestEnvironments(unittest.TestCase):
         while not any(e.step(e.action_space.sample())[2:4]):
             steps += 1
         self.assertEqual(steps, 3)
+        e = self.make("stoker/Pricing-v1", config={"env": None, "seed": np.int64(3)})
+        e.reset(seed=1)
         e = self.make("stoker/Sizing-v3", config="sizing/main", overrides=["env.windows=4"])
         self.assertEqual(e.unwrapped.stoker_spec["max_steps"], 4)
 
@@ -326,6 +385,17 @@ class TestAgents(unittest.TestCase):
             self.addCleanup(e.close)
             parallel_api_test(e, num_cycles=50)
             api_test(parallel_to_aec(e), num_cycles=30)  # it draws actions by masks
+            if id == "stoker/Placement-v2":
+                with self.assertRaisesRegex(ValueError, "shows graphs"):
+                    e.state()
+                continue
+            e.reset(seed=2)
+            other = copy.deepcopy(e)
+            self.addCleanup(other.close)
+            acts = {a: e.action_space(a).sample() for a in e.agents}
+            for p in (e, other):
+                p.step(acts)
+            np.testing.assert_array_equal(e.state(), other.state())
         parallel_seed_test(lambda: stoker_rl.parallel_env("stoker/SimpleSpread-v1"), num_cycles=30)
 
     def test_agents_as_copies(self):
@@ -375,6 +445,21 @@ class TestBaselines(unittest.TestCase):
                 self.assertTrue(e.action_space.contains(a), a)
                 np.testing.assert_array_equal(a, all_of_them[1])
                 self.assertEqual(e.step(a)[1], v.step(all_of_them)[1][1])
+        with tempfile.TemporaryDirectory() as folder:  # some 1,100 steps in Go and here have one sum, to the last digit
+            command = [program(), "eval", "tetris", "--config", folder + "/c.yaml", "--seeds", "5-6", "--out", folder + "/out"]
+            Path(folder, "c.yaml").write_text("{name: x, agent: {name: reinforce}, env: {id: stoker/Placement-v2}}")
+            subprocess.run(command, capture_output=True, check=True)
+            scores = [line.split(",") for line in Path(folder, "out", "scores.csv").read_text().splitlines()]
+        judged = gym.make("stoker/Placement-v2", split="test", illegal="raise")
+        self.addCleanup(judged.close)
+        acting = stoker_rl.baseline("tetris", judged)
+        for seed, want in [(int(s[2]), float(s[4])) for s in scores if s[3] == "return"]:
+            judged.reset(seed=seed)
+            total, over = 0.0, False
+            while not over:
+                _, reward, ended, cut, _ = judged.step(acting.predict()[0])
+                total, over = total + reward, ended or cut
+            self.assertEqual(total, want)
         for name, want in (("nosuch", "nosuch"), ("arms", "made for"), ("zoo:nosuch", "nosuch")):
             with self.assertRaisesRegex(ValueError, want):
                 stoker_rl.baseline(name, e).predict()
