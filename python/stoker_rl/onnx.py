@@ -32,8 +32,12 @@ class Model:
         self.session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
         self.kinds = [Kind(k) for k in spec["kinds"]]
         names = {"obs": "observation", **bind}
-        self.inputs = {names.get(i.name, i.name): i for i in self.session.get_inputs()}
         self.outputs = {names.get(o.name, o.name): o for o in self.session.get_outputs()}
+        self.inputs = {names.get(i.name, i.name): i for i in self.session.get_inputs()}
+        # No name is there twice in a file: torch.onnx.export calls the input state.X.1 where the output is state.X.
+        for name in [n for n in self.inputs if n.startswith("state.") and n.endswith(".1") and n not in self.outputs]:
+            if name.removesuffix(".1") in self.outputs:
+                self.inputs[name.removesuffix(".1")] = self.inputs.pop(name)
         for given in bind:
             if all(given != n.name for n in [*self.inputs.values(), *self.outputs.values()]):
                 raise ValueError(f"--bind: the file has no input or output {given!r}; it has {self.has()}")
@@ -105,8 +109,8 @@ class Model:
 
             return rows
         raise ValueError(
-            f"the input {name!r} is not known: want observation (or obs), active, mask, or state.NAME with an output of the "
-            f"same name; the file has {self.has()}. Say what it is: --bind {name}=observation"
+            f"the input {name!r} is not known: want observation (or obs), active, mask, or state.NAME with an output that is bound to "
+            f"this name; the file has {self.has()}. Say what it is: --bind {name}=observation, or --bind OUTPUT={name}"
         )
 
     def __call__(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:

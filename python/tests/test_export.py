@@ -1,5 +1,8 @@
 """Models of Stable-Baselines3 as ONNX, and graphs in PyTorch Geometric, where these and a stoker (the variable STOKER) are."""
 
+import re
+import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -73,6 +76,46 @@ class Export(unittest.TestCase):
         got = onnxruntime.InferenceSession(self.written(model)).run(None, {"obs": seen})[0]
         np.testing.assert_allclose(got, env.action(model.predict(seen, deterministic=True)[0]), atol=1e-6)
         self.assertGreater(np.ptp(got), 1e-4)
+
+    def test_states(self):
+        """What a recurrent network keeps is each episode's own, and zero at its first step."""
+        import torch
+
+        from stoker_rl.onnx import Model
+
+        class Counts(torch.nn.Module):
+            def forward(self, obs, state):
+                return obs[:, :1] * 10 + state, state + 1
+
+        spec = {"id": "x", "kinds": [{"name": "agent", "agents": 1, "observation": {"type": "box", "width": 3},
+                                      "action": {"type": "box", "width": 1}}]}
+
+        def episode(slot, step):
+            return {"slot": slot, "step": step, "observation": {"agent": {"observation": [[slot, 0, 0]], "active": [True]}}}
+
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            file = str(Path(folder) / "x.onnx")
+            for next_state, bind in (("state.n", {}), ("next", {"next": "state.n"})):
+                torch.onnx.export(Counts(), (torch.zeros(1, 3), torch.zeros(1, 1)), file, input_names=["obs", "state.n"],
+                                  output_names=["action", next_state], opset_version=17, dynamo=False)
+                model = Model(file, bind, spec)
+                got = [[a["agent"].item() for a in model([episode(*e) for e in asked])]
+                       for asked in ([(1, 0), (2, 0)], [(1, 1), (2, 1)], [(1, 2), (2, 0)], [(1, 3), (2, 1)])]
+                self.assertEqual(got, [[10, 20], [11, 21], [12, 20], [13, 21]])
+            with self.assertRaisesRegex(ValueError, "--bind OUTPUT=state.n"):
+                Model(file, {}, spec)
+
+    @unittest.skipIf(NO_STOKER, NO_STOKER)
+    def test_the_page(self):
+        """What docs/python.md shows first runs, with fewer steps of training."""
+        page = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+        (code,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+        self.assertIn("learn(20_000)", code)
+        code = code.replace("learn(20_000)", "learn(2048)").replace("1-20", "1-10")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"mine keeps .* over 1 training seed and 10 workload seeds")
 
     @unittest.skipIf(NO_STOKER, NO_STOKER)
     def test_matrices(self):
