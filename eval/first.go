@@ -155,13 +155,13 @@ func (s *Summary) withUnit(x float64) string {
 	return text + " " + m.Unit
 }
 
-// share writes a share in percent, with two figures of the violations.
+// share writes a share in percent, with two figures of the violations. A mean of ones may be a bit above one: none is below 0.
 func share(x, violated float64) string {
 	digits := 0
 	if v := 100 * min(violated, 1-violated); v > 0 {
 		digits = min(2, max(0, 1-int(math.Floor(math.Log10(v)))))
 	}
-	text := strconv.FormatFloat(100*x, 'f', digits, 64)
+	text := strconv.FormatFloat(100*max(x, 0), 'f', digits, 64)
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -90,5 +91,14 @@ func TestServedFrontier(t *testing.T) {
 	x = must.Get(configs.Load("sizing/main", nil, catalog.Default()))(t)
 	if key, dial := dialOf(x); dialAt(key, "3") != "env.reward.dial=[3]" || len(dial) != 2 {
 		t.Errorf("the main job's dial is %s, %v", key, dial)
+	}
+}
+
+// A share that rounding puts a bit below zero is none.
+func TestShare(t *testing.T) {
+	for violated, want := range map[float64]string{math.Nextafter(1, 2): "0 %", 1: "0 %", 0: "100 %", 0.025: "97.5 %"} {
+		if got := share(1-violated, violated); got != want {
+			t.Errorf("of %v violated %q is kept, want %q", violated, got, want)
+		}
 	}
 }
