@@ -16,7 +16,7 @@ func NewBatch(s *Spec, n int) *Batch {
 		kinds[k] = KindObservation{
 			Values: make([]float32, n*kind.Agents*kind.Observation.Width()),
 			Active: make([]bool, n*kind.Agents),
-			Mask:   newMask(kind, n*kind.Agents),
+			Mask:   slices.Repeat([]bool{true}, n*kind.Agents*kind.Action.MaskWidth()),
 			Legal:  make([]int8, n*kind.Agents*kind.Legal),
 			Graphs: newGraphs(kind, n*kind.Agents),
 		}

@@ -239,29 +239,7 @@ func (o *KindObservation) MaskOf(agent, width int) []bool {
 }
 
 // NewObservation returns an empty observation of the right sizes, in which every choice is legal.
-func NewObservation(s *Spec) *Observation {
-	o := &Observation{Kinds: make([]KindObservation, len(s.Kinds))}
-	for i, k := range s.Kinds {
-		o.Kinds[i] = KindObservation{
-			Values: make([]float32, k.Agents*k.Observation.Width()),
-			Active: make([]bool, k.Agents),
-			Mask:   newMask(k, k.Agents),
-			Legal:  make([]int8, k.Agents*k.Legal),
-			Graphs: newGraphs(k, k.Agents),
-		}
-	}
-	o.own = slices.Clone(o.Kinds)
-	return o
-}
-
-// newMask returns a mask of n agents that allows every choice.
-func newMask(k Kind, n int) []bool {
-	mask := make([]bool, n*k.Action.MaskWidth())
-	for i := range mask {
-		mask[i] = true
-	}
-	return mask
-}
+func NewObservation(s *Spec) *Observation { return NewBatch(s, 1).Env(0) }
 
 func newGraphs(k Kind, n int) []*GraphValue {
 	g, ok := k.Observation.(Graph)
@@ -276,13 +254,7 @@ func newGraphs(k Kind, n int) []*GraphValue {
 }
 
 // NewAction returns a zero action of the right sizes.
-func NewAction(s *Spec) *Action {
-	a := &Action{Kinds: make([][]float32, len(s.Kinds))}
-	for i, k := range s.Kinds {
-		a.Kinds[i] = make([]float32, k.Agents*k.Action.Width())
-	}
-	return a
-}
+func NewAction(s *Spec) *Action { return NewActionBatch(s, 1).Env(0) }
 
 // NewOutcome returns an empty outcome of the right sizes.
 func NewOutcome(s *Spec) *Outcome {
