@@ -277,6 +277,11 @@ func (o *Outcome) keepOwn() { o.ownRewards, o.ownInfo = slices.Clone(o.Rewards),
 // CheckAction returns an error where an active agent's action is outside its space, naming kind, agent and component.
 // Environments call it first in Step. It does not look at masks.
 func CheckAction(s *Spec, active func(kind, agent int) bool, a *Action) error {
+	if len(s.Kinds) == 1 && s.Kinds[0].Agents == 1 && len(a.Kinds) == 1 && len(a.Kinds[0]) == 1 {
+		if d, ok := s.Kinds[0].Action.(Discrete); ok && isChoice(a.Kinds[0][0], d.N) {
+			return nil // as what follows finds, too
+		}
+	}
 	for i := range s.Kinds {
 		k := &s.Kinds[i]
 		w := k.Action.Width()

@@ -159,8 +159,11 @@ func (m MultiDiscrete) Contains(x []float32) error {
 	return nil
 }
 
+// isChoice reports whether v is a whole number in [0, n).
+func isChoice(v float32, n int) bool { return v >= 0 && v < float32(n) && v == float32(int(v)) }
+
 func checkChoice(i int, v float32, n int) error {
-	if !(v >= 0 && v < float32(n)) || v != float32(int(v)) {
+	if !isChoice(v, n) {
 		return fmt.Errorf("component %d is %g, want a whole number in [0, %d)", i, v, n)
 	}
 	return nil
