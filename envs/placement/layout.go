@@ -303,6 +303,9 @@ func (l *Layout) Runs(invocation, node []float32, amount int, warm bool, local f
 	return t
 }
 
+// unused are entries of a table, of which most are 0.
+var unused [64]int8
+
 // MaskAfter is the [envs.Kind]'s. It reads the legality table, and refuses one that lets an invocation be started that
 // does not wait: rules, which read the features, would not start it where they must start one.
 func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
@@ -313,7 +316,11 @@ func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float
 		if waiting > l.Window {
 			return fmt.Errorf("%s: node.invocation: waiting is 1 for the first %d, want at most %d", ID, waiting, l.Window)
 		}
-		for i := range l.Window {
+		used := len(table)
+		for used >= len(unused) && *(*[len(unused)]int8)(table[used-len(unused):]) == unused {
+			used -= len(unused)
+		}
+		for i := range (used + l.Nodes - 1) / l.Nodes {
 			mask[i] = slices.Max(table[i*l.Nodes:(i+1)*l.Nodes]) > 0
 			if mask[i] && i >= waiting {
 				return fmt.Errorf("%s: node.invocation: waiting is 1 for the first %d, want it for the first %d at least: the "+
