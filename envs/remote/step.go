@@ -237,7 +237,7 @@ func (c *copies) one(i int) {
 		tell(&c.terminated[i], out.Terminated)
 		tell(&c.truncated[i], out.Truncated)
 		tell(&c.elapsed[i], out.Elapsed)
-		c.mean[i] = mean(out.Rewards)
+		tell(&c.mean[i], mean(out.Rewards))
 	}
 	if c.errs[i] == nil {
 		c.errs[i] = c.guard.Observation(obs)
