@@ -92,10 +92,12 @@ class Kind:
 
 def put(to: Array, at: Any, action: Any, whose: str) -> None:
     """Write an action where it has its place. A single choice needs no dimension of its own."""
-    given, want = np.asarray(action, np.float32), to[at].shape
-    if given.shape != want and (*given.shape, 1) != want:
-        raise ValueError(f"the action of {whose} has the shape {given.shape}, want {want}")
-    to[at] = given.reshape(want)
+    given, row = np.asarray(action, np.float32), to[at]
+    if given.shape != row.shape:
+        if (*given.shape, 1) != row.shape:
+            raise ValueError(f"the action of {whose} has the shape {given.shape}, want {row.shape}")
+        row = row[..., 0]
+    row[...] = given
 
 
 def no_options(options: dict[str, Any] | None) -> None:

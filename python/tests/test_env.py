@@ -331,6 +331,16 @@ class TestEnvironments(unittest.TestCase):
                 seen.append([v.step(np.ones(2, int))[0] for _ in range(30)])  # of three episodes
             np.testing.assert_array_equal(*seen)
 
+    def test_seeds_are_what_integers_draws(self):
+        v = gym.make_vec("stoker/CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point").unwrapped
+        self.addCleanup(v.close)
+        for bits in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937):  # MT19937 draws 32 bits at a time
+            v.np_random, other = (np.random.Generator(bits(5)) for _ in range(2))
+            for which in ([1, 1, 1], [0, 0, 0], [0, 1, 0]):
+                v.reset(options={"reset_mask": np.array(which, bool)})
+                want = other.integers(2**63, size=sum(which), dtype=np.uint64)
+                np.testing.assert_array_equal(v._o.process.seeds[np.array(which, bool)], want)
+
     def test_forbidden_choices_are_warned_of(self):
         e = self.make("stoker/Placement-v2")
         e.action_space.seed(1)
