@@ -117,7 +117,7 @@ func (c *CartPole) see(obs *envs.Observation) {
 	for i, x := range c.x {
 		k.Values[i] = float32(x)
 	}
-	k.Active[0] = true
+	k.Active[0], k.Mask[0], k.Mask[1] = true, true, true
 }
 
 // Step implements [envs.Env].

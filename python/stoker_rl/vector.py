@@ -112,7 +112,7 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
                              'options={"reset_mask": …}')
         o.write(actions, self._at)
         if self._any and self._mode == AutoresetMode.NEXT_STEP:
-            p.commands[:] = self._ended  # as numbers ADVANCE and BEGIN
+            p.commands[:] = np.where(self._ended, BEGIN, ADVANCE)
             self._draw(self._ended)
             self._advancing = False
         elif not self._advancing:
