@@ -103,11 +103,15 @@ func (t *trace) equal() {
 // drawFrontiers shows price over violations, a line for each family.
 func (t *trace) drawFrontiers(res *pareto.Result) {
 	f := report.NewFigure("fig9-frontiers", "Price over violated windows in the 85 minutes: a point for each setting, means over "+
-		"training and workload seeds. Lower left is better.", chart.Figure{Columns: 1, Width: 2 * half, Height: 1.4 * height},
+		"training and workload seeds with 95 % intervals. Lower left is better.", chart.Figure{Columns: 1, Width: 2 * half, Height: 1.4 * height},
 		"policy", "setting", "violated", "price [USD/h]")
 	panel := f.Panel("", "violated windows (%)", "price (USD/h)")
 	for i, family := range t.families {
-		f.Key(chart.Entry{Line: true}, family.name)
+		style := chart.Styles(i)
+		if family.name == oracleName {
+			style = chart.Bound()
+		}
+		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: family.name, Style: style, Line: len(family.settings) > 1, Dot: true})
 		var rows []pareto.Row
 		for _, p := range res.Points {
 			if p.Family == family.name {
@@ -116,12 +120,13 @@ func (t *trace) drawFrontiers(res *pareto.Result) {
 			}
 		}
 		slices.SortFunc(rows, func(a, b pareto.Row) int { return cmp.Compare(a.Violated.Mean, b.Violated.Mean) })
-		var x []float64
-		var y []report.Estimate
+		var x, y []float64
 		for _, p := range rows {
-			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, p.Price.Estimate())
+			v, price := p.Violated.Estimate(), p.Price.Estimate()
+			panel.Cross(style, chart.Range{At: 100 * v.At, Low: 100 * v.Low, High: 100 * v.High}, chart.Range(price))
+			x, y = append(x, 100*v.At), append(y, price.At)
 		}
-		report.Line(panel, chart.Styles(i), x, y)
+		panel.Line(style, x, y, false)
 	}
 	panel.RangeY(0, 0)
 	t.r.Figure(*f)
