@@ -223,6 +223,8 @@ func TestFrontPage(t *testing.T) {
 		{"3.0 to 9.2 times", "docs/speed.md", "50 agents | 3.0 to 4.2 |"},
 		{"3.1 to 7.3 times as fast as XLA's", "docs/results/xla/xla.md", "| 3.12 | 2.91–3.94 |"},
 		{"3.1 to 7.3 times as fast as XLA's", "docs/results/xla/xla.md", "| 7.29 | 7.22–7.54 |"},
+		{"1.09 times as much [0.99, 1.34] (undecided)", "docs/results/main/five.txt", "1.09 times as much [0.99, 1.34] (undecided)"},
+		{"keep 96.2 % at 5.08 USD/h", "docs/results/main/five.txt", "sizing keeps 96.2 % of windows within the QoS at 5.08 USD/h"},
 		{"violates 0.134", "docs/results/sizing/table.md", "| 0.134 ("},
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(readme), " "), c.said) || !strings.Contains(read(c.page), c.there) {
