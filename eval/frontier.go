@@ -221,7 +221,9 @@ func (p *painter) frontier() {
 	points, levels := p.s.Frontier.Rows()
 	p.data(frontierName+"_points", points)
 	p.data(frontierName+"_levels", levels)
-	p.finish(p.s.Frontier.Figure(p.methodStyle), frontierName)
+	f := p.s.Frontier.Figure(p.methodStyle)
+	f.Under = under(p.s)
+	p.finish(f, frontierName)
 }
 
 // methodStyle is the look of a method: that of its first policy in every other figure, and of a bound for an oracle.

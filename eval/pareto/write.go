@@ -87,8 +87,9 @@ func (r *Result) Figure(style func(family string) chart.Style) *chart.Figure {
 	}
 	r.draw(p, math.Inf(1), style)
 	p.RangeX(0, 0)
-	return &chart.Figure{Title: fmt.Sprintf("%s over %s, %d workload seeds: below and to the left is better", r.Objective, r.Limit,
-		len(r.Seeds)), Key: key, Panels: []*chart.Panel{p}, Columns: 1, Width: 460 * vg.Points(1), Height: 320 * vg.Points(1)}
+	return &chart.Figure{Title: fmt.Sprintf("%s over %s, 95 %% intervals: below and to the left is better", r.Objective, r.Limit),
+		Under: fmt.Sprintf("%d workload seeds", len(r.Seeds)), Key: key, Panels: []*chart.Panel{p}, Columns: 1,
+		Width: 460 * vg.Points(1), Height: 320 * vg.Points(1)}
 }
 
 func (r *Result) limitUnit() string {
