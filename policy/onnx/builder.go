@@ -26,11 +26,11 @@ func newBuilder(name string) *builder {
 
 // op adds an operator with one output, and returns the output's name.
 func (b *builder) op(kind string, attributes []model.Attribute, in ...string) string {
-	return b.outputs(1, kind, attributes, in...)[0]
+	return b.opN(1, kind, attributes, in...)[0]
 }
 
-// outputs adds an operator with n outputs, and returns their names.
-func (b *builder) outputs(n int, kind string, attributes []model.Attribute, in ...string) []string {
+// opN adds an operator with n outputs, and returns their names.
+func (b *builder) opN(n int, kind string, attributes []model.Attribute, in ...string) []string {
 	b.count++
 	name := fmt.Sprintf("%s%s_%d", b.under, strings.ToLower(kind), b.count)
 	out := []string{name}
@@ -164,7 +164,7 @@ func (b *builder) split(x string, axis int64, sizes ...int64) []string {
 	if len(sizes) == 1 {
 		return []string{x}
 	}
-	return b.outputs(len(sizes), "Split", []model.Attribute{{Name: "axis", Value: axis}}, x, b.ints(sizes...))
+	return b.opN(len(sizes), "Split", []model.Attribute{{Name: "axis", Value: axis}}, x, b.ints(sizes...))
 }
 
 // sum is the sum over a dimension, which stays with size 1.

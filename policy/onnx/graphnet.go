@@ -98,7 +98,7 @@ func (n *graphNet) layer(l int) {
 		return append(w, combined(w, of(name, "source")))
 	}
 	messages, wanted := make([]string, len(n.edges)), make([]string, len(n.edges)) // by sender, by receiver
-	terms := make([][]string, len(n.x))
+	own := make([]string, len(n.x))
 	for k, x := range n.x {
 		var all [][]float32
 		var sizes []int64
@@ -114,16 +114,8 @@ func (n *graphNet) layer(l int) {
 				part(&wanted[i], combined(columns(of(e.Name, "weight"), h), of(e.Name, "target")))
 			}
 		}
-		if n.arch.Updated(k) {
-			name := n.arch.Nodes[k].Name
-			terms[k] = []string{n.floats("bias", []int{h}, of(name, "bias"))}
-			if n.arch.Skip {
-				terms[k] = append(terms[k], x)
-			}
-			if n.arch.Own {
-				terms[k] = append(terms[k], "")
-				part(&terms[k][len(terms[k])-1], columns(of(name, "own"), h)...)
-			}
+		if n.arch.Own {
+			part(&own[k], columns(of(n.arch.Nodes[k].Name, "own"), h)...)
 		}
 		if len(to) > 0 {
 			for i, y := range n.split(n.do("MatMul", x, n.matrix(all)), 1, sizes...) {
@@ -137,19 +129,27 @@ func (n *graphNet) layer(l int) {
 			messages[i] = n.do("Gemm", e.features, n.matrix(scored(k.Name, "features")), messages[i])
 		}
 	}
+	sums := make([][]string, len(n.x)) // by receiver
 	if len(n.edges) > 0 {
 		for i, sum := range n.attention(messages, wanted) {
 			to := n.arch.Edges[i].To
-			terms[to] = append(terms[to], sum)
+			sums[to] = append(sums[to], sum)
 		}
 	}
-	for k, all := range terms {
-		if len(all) == 0 {
+	for k, kind := range n.arch.Nodes {
+		if !n.arch.Updated(k) {
 			continue
 		}
-		y := n.do("Sum", all...)
+		terms := []string{n.floats("bias", []int{h}, of(kind.Name, "bias"))}
+		if n.arch.Skip {
+			terms = append(terms, n.x[k])
+		}
+		if n.arch.Own {
+			terms = append(terms, own[k])
+		}
+		y := n.do("Sum", append(terms, sums[k]...)...)
 		if n.arch.Norm == nets.LayerNorm {
-			y = n.norm(n.p, fmt.Sprintf("layer%d.%s", l, n.arch.Nodes[k].Name), y)
+			y = n.norm(n.p, fmt.Sprintf("layer%d.%s", l, kind.Name), y)
 		}
 		n.x[k] = n.do("Relu", y)
 	}
@@ -167,7 +167,7 @@ func (n *graphNet) attention(messages, wanted []string) []string {
 	share := n.do("Exp", n.do("Sub", score, seen(most)))
 	share = n.do("Div", share, seen(n.scatter("ScatterElements", "add", r.none, r.column, share)))
 	got := n.scatter("ScatterND", "add", r.nothing, r.column, n.do("Mul", share, both[0]))
-	return n.outputs(len(messages), "Split", []model.Attribute{{Name: "axis", Value: int64(0)}}, got, r.counts)
+	return n.opN(len(messages), "Split", []model.Attribute{{Name: "axis", Value: int64(0)}}, got, r.counts)
 }
 
 // matrix is a constant matrix with these columns.
