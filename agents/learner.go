@@ -27,6 +27,8 @@ type Context struct {
 	// Spec describes the environment, NumEnvs how many of it step together.
 	Spec    *envs.Spec
 	NumEnvs int
+	// FirstEnv is the number of the first of them, where they are a part of those that a run has: see [Rounds].
+	FirstEnv int
 	// Train is the engine of the updates; Act is the CPU engine that acts and serves. They may be the same.
 	Train, Act nets.Engine
 	// Seed names the learner's random streams.
@@ -79,6 +81,25 @@ type Learner interface {
 	// Adopt takes over what another run has learned, from what its learner saved: weights, and the statistics of
 	// observations that belong to them. Optimiser, replay, random streams and counters stay those of this run.
 	Adopt(s *State) error
+}
+
+// Rounds is implemented by learners that can learn in rounds: every copy of the environment plays one whole episode with
+// the same policy, and the update follows once all have ended. The vector's autoreset is then [envs.Rounds], and the loop
+//
+//	l.BeginRound(n); for !v.RoundOver() { l.Act(v); v.Step(); l.Observe(v) }; l.Update(); v.Reset()
+//
+// What a copy does depends on the policy, the round, and the copy's number alone, so that a round may be played in parts,
+// by learners that have adopted the policy.
+type Rounds interface {
+	Pretrained
+	// InRounds reports whether the configuration asks for rounds.
+	InRounds() bool
+	// BeginRound begins the n-th round, counted from 0. What was played of a round without an update is forgotten.
+	BeginRound(n uint64)
+	// AppendPlayed appends what the copies have played in the round. TakePlayed adds it to another learner's round: the parts
+	// in the order of their copies, in place of playing. What is damaged is refused, and changes nothing.
+	AppendPlayed(b []byte) ([]byte, error)
+	TakePlayed(b []byte) error
 }
 
 // Pretrained is implemented by learners that can begin with a policy whose training has left nothing else, such as one of

@@ -39,6 +39,24 @@ func (f *coordinator) flags() []flag {
 	)
 }
 
+// rolloutsFlag has workers play the rounds of a run.
+func rolloutsFlag(n *int) flag {
+	return option(whole(n, 1), "rollouts", "with --listen: the run stays here, and workers play its rounds (agent.rounds), each in so many parts")
+}
+
+// forRollouts refuses parts of rounds that nobody would play.
+func (f *coordinator) forRollouts(parts int, seeds bool) error {
+	switch {
+	case parts == 0:
+		return nil
+	case seeds:
+		return usage("--rollouts is for one run, --seeds for several: want one of them")
+	case f.listen == "":
+		return usage("--rollouts is given without --listen, want both")
+	}
+	return nil
+}
+
 // natsFlags name the files for a NATS cluster of the user's own.
 func natsFlags(f *jetstream.Credentials) []flag {
 	return []flag{

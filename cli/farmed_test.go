@@ -42,22 +42,31 @@ func TestSweepByWorkers(t *testing.T) {
 	sweep := func(flags ...string) []string {
 		return slices.Concat([]string{"sweep", config(t, brief), "--grid", "agent.actor_rate=1e-4,1e-3", "--name", "x"}, flags, []string{"--runs"})
 	}
-	byWorkers(t, "4\n", sweep("--seeds", "1-2"), "x/sweep.json", "x/leaderboard.csv", "x/actor_rate-1e-3-s2/metrics.jsonl",
+	byWorkers(t, "4\n", nil, sweep("--seeds", "1-2"), "x/sweep.json", "x/leaderboard.csv", "x/actor_rate-1e-3-s2/metrics.jsonl",
 		"x/actor_rate-1e-3-s2/config.yaml", "x/actor_rate-1e-4-s1/checkpoints/latest")
-	byWorkers(t, "2\n", sweep("--halving", "10", "--factor", "2", "--final", "1x2"), "x/sweep.json", "x/leaderboard.json",
+	byWorkers(t, "2\n", nil, sweep("--halving", "10", "--factor", "2", "--final", "1x2"), "x/sweep.json", "x/leaderboard.json",
 		"x/actor_rate-1e-3-s1/metrics.jsonl", "x/actor_rate-1e-3-s1/checkpoints/latest", "x/actor_rate-1e-4-s1/checkpoints/best",
 		"x/final/sweep.json", "x/final/final.json")
 }
 
 // An evaluation that workers play leaves the files of one at home.
 func TestEvalByWorkers(t *testing.T) {
-	byWorkers(t, "", []string{"eval", trained(t), "riccati", "random", "--seeds", "1-9", "--out"}, "eval.json", "scores.csv", "steps.csv",
+	byWorkers(t, "", nil, []string{"eval", trained(t), "riccati", "random", "--seeds", "1-9", "--out"}, "eval.json", "scores.csv", "steps.csv",
 		"report.html")
 }
 
-// byWorkers gives a command that ends with a folder at home, and to two workers, and compares what it leaves there. Before
-// workers join, the metrics tell how many units are to come, where the command knows.
-func byWorkers(t *testing.T, units string, command []string, files ...string) {
+// A run whose rounds workers play leaves the files of one that plays them itself.
+func TestRolloutsByWorkers(t *testing.T) {
+	path, text := filepath.Join(t.TempDir(), "rounds.yaml"), "name: x\nenv: {id: stoker/CartPole-v1}\nagent: {name: reinforce, rounds: true, hidden: [4]}\n"+
+		"train: {steps: 2000, envs: 4, log_every: 100, evaluate: {every: 500, episodes: 2}, checkpoint: {every: 500}}\n"
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
+	byWorkers(t, "", []string{"--rollouts", "3"}, []string{"train", path, "--name", "x", "--runs"}, "x/metrics.jsonl", "x/config.yaml",
+		"x/checkpoints/latest", "x/checkpoints/best")
+}
+
+// byWorkers gives a command that ends with a folder at home, and with more flags to two workers, and compares what it leaves
+// there. Before workers join, the metrics tell how many units are to come, where the command knows.
+func byWorkers(t *testing.T, units string, more, command []string, files ...string) {
 	t.Helper()
 	token, home, away := filepath.Join(t.TempDir(), "token"), t.TempDir(), t.TempDir()
 	if code, _, errs := stoker(append(slices.Clone(command), home)...); code != exitDone {
@@ -68,7 +77,7 @@ func byWorkers(t *testing.T, units string, command []string, files ...string) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		root := newRoot(shipped)
-		root.SetArgs(append(slices.Clone(command), away, "--listen", "127.0.0.1:0", "--token-file", token, "--metrics", "127.0.0.1:0"))
+		root.SetArgs(append(append(slices.Clone(command), away), append(more, "--listen", "127.0.0.1:0", "--token-file", token, "--metrics", "127.0.0.1:0")...))
 		root.SetOut(out)
 		root.SetErr(out)
 		if code := exitCode(root, root.ExecuteContext(t.Context())); code != exitDone {

@@ -34,7 +34,7 @@ type trainFlags struct {
 	cpuprofile, library, track              string
 	seed                                    uint64
 	until                                   int64
-	jobs                                    int
+	jobs, rollouts                          int
 	printConfig, schema, deterministic      bool
 }
 
@@ -51,6 +51,7 @@ func trainCommand() *command {
 			option(&f.seed, "seed", "seed of the run (default: the configuration's)"),
 			option(seedList(&f.seeds), "seeds", "several runs, one per seed, as in 1-5, side by side"),
 			option(whole(&f.jobs, 1), "jobs", "with --seeds: runs at a time (default: one per core)"),
+			rolloutsFlag(&f.rollouts),
 			option(&f.deterministic, "deterministic",
 				"make results on CUDA repeat to the bit: slower, and operations that cannot fail"),
 			option(&f.until, "until",
@@ -120,9 +121,16 @@ func (f *trainFlags) run(c *call) (any, error) {
 		return nil, err
 	}
 	for _, flag := range append([]string{"jobs"}, farmed...) {
-		if c.given(flag) && f.seeds == "" {
-			return nil, usage("--%s is given without --seeds, want both", flag)
+		switch {
+		case !c.given(flag) || f.seeds != "":
+		case flag == "jobs":
+			return nil, usage("--jobs is given without --seeds, want both")
+		case f.rollouts == 0:
+			return nil, usage("--%s is given without --seeds and --rollouts, want one of them", flag)
 		}
+	}
+	if err := f.coordinator.forRollouts(f.rollouts, f.seeds != ""); err != nil {
+		return nil, err
 	}
 	if err := evaluates(c, x); err != nil {
 		return nil, err
@@ -141,20 +149,24 @@ func (f *trainFlags) run(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.units = len(list)
+	if f.listen == "" || f.rollouts > 0 {
+		if err := trainInTorch(x); err != nil {
+			return nil, err
+		}
+	}
+	if f.rollouts == 0 {
+		f.units = len(list)
+	}
 	e, closed, err := f.coordinator.open(c)
 	if err != nil {
 		return nil, err
 	}
-	if e != nil {
-		for i := range list {
-			list[i].Options.Elsewhere = e
-		}
+	for i := range list {
+		list[i].Options.Elsewhere, list[i].Options.Rollouts = e, f.rollouts
+	}
+	if e != nil && f.rollouts == 0 {
 		report, err := trainSeeds(c, list, jobs, m)
 		return report, errors.Join(err, closed())
-	}
-	if err := trainInTorch(x); err != nil {
-		return nil, err
 	}
 	stop, err := profiled(f.cpuprofile)
 	if err != nil {
@@ -165,7 +177,7 @@ func (f *trainFlags) run(c *call) (any, error) {
 		return trainSeeds(c, list, jobs, m)
 	}
 	res, err := train.Start(c.ctx, list[0].Experiment, list[0].Options)
-	if err = tell(c, m, res, err); err != nil {
+	if err = tell(c, m, res, errors.Join(err, closed())); err != nil {
 		return nil, goOn(c, res, err)
 	}
 	printResult(c, res)
@@ -266,7 +278,7 @@ func resumeCommand() *command {
 	var from, target string
 	var jobs int
 	var inexact bool
-	by := &coordinator{}
+	by, rollouts := &coordinator{}, 0
 	return &command{
 		name: "resume", takes: "RUN|SWEEP", args: arguments{1, 1, "RUN"}, json: "print the result as JSON",
 		stop: "saving, then stopping",
@@ -274,6 +286,7 @@ func resumeCommand() *command {
 			option(&steps, "steps", "new total number of environment steps"),
 			option(&until, "until", "stop after so many of the steps, saved, and go on later (default: all of them)"),
 			option(whole(&jobs, 1), "jobs", "of a sweep: runs at a time (default: one per core)"),
+			rolloutsFlag(&rollouts),
 			option(&from, "from", "checkpoint of this run to go back to: its name, folder or number of steps, or best").
 				by(checkpointsOf),
 			trackFlag(&target),
@@ -291,12 +304,20 @@ func resumeCommand() *command {
 				return nil, err
 			}
 			if sweep.Is(c.args[0]) {
+				if rollouts > 0 {
+					return nil, usage("--rollouts is for runs; %s is a sweep", c.args[0])
+				}
 				return resumeSweep(c, c.args[0], jobs, inexact, m, by)
 			}
 			if c.given("jobs") {
 				return nil, usage("--jobs is for sweeps; %s is none", c.args[0])
 			}
-			if err := c.without("is for sweeps; "+c.args[0]+" is none", farmed...); err != nil {
+			if rollouts == 0 {
+				if err := c.without("is for sweeps, and with --rollouts for runs; "+c.args[0]+" is no sweep", farmed...); err != nil {
+					return nil, err
+				}
+			}
+			if err := by.forRollouts(rollouts, false); err != nil {
 				return nil, err
 			}
 			x, err := train.ReadConfig(c.args[0], c.Catalog)
@@ -307,9 +328,13 @@ func resumeCommand() *command {
 				return nil, err
 			}
 			o := options(c)
-			o.Steps, o.Until, o.Inexact, o.From = steps, until, inexact, from
+			o.Steps, o.Until, o.Inexact, o.From, o.Rollouts = steps, until, inexact, from, rollouts
+			var closed func() error
+			if o.Elsewhere, closed, err = by.open(c); err != nil {
+				return nil, err
+			}
 			res, err := train.Resume(c.ctx, c.args[0], o)
-			if err = tell(c, m, res, err); err != nil {
+			if err = tell(c, m, res, errors.Join(err, closed())); err != nil {
 				return nil, goOn(c, res, err)
 			}
 			printResult(c, res)

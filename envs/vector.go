@@ -2,6 +2,7 @@ package envs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/internal/pool"
 	"github.com/stoker-rl/stoker/rng"
@@ -19,6 +20,9 @@ const (
 	NextStep Autoreset = "NextStep"
 	// Disabled leaves resetting to the caller (ResetEnv).
 	Disabled Autoreset = "Disabled"
+	// Rounds is not one of Gymnasium's: a copy whose episode has ended waits, with no agent active, until the caller
+	// starts the next round (Reset) once all have (RoundOver).
+	Rounds Autoreset = "Rounds"
 )
 
 // VectorOptions says how a vector is built.
@@ -30,6 +34,8 @@ type VectorOptions struct {
 	Seed uint64
 	// Autoreset is SameStep where empty.
 	Autoreset Autoreset
+	// First is the number of the first copy, of which seeds depend: the vector is then a part of a larger one.
+	First int
 }
 
 // Vector steps several copies of an environment together. The caller reads Obs, fills Act and calls Step.
@@ -41,7 +47,7 @@ type Vector struct {
 	// Rewards holds for each kind [copies, agents].
 	Rewards [][]float32
 	// Terminated, Truncated, Elapsed and ResetStep have an entry per copy. ResetStep marks copies that were reset in
-	// place of the last step (NextStep).
+	// place of the last step (NextStep), or waited (Rounds).
 	Terminated, Truncated, ResetStep []bool
 	Elapsed                          []int64
 	// Info is [copies, len(Spec.Info)].
@@ -69,8 +75,8 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 	switch {
 	case opts.NumEnvs < 1:
 		return nil, fmt.Errorf("envs: vector of %d copies, want at least 1", opts.NumEnvs)
-	case opts.Autoreset != SameStep && opts.Autoreset != NextStep && opts.Autoreset != Disabled:
-		return nil, fmt.Errorf("envs: autoreset mode %q, want SameStep, NextStep or Disabled", opts.Autoreset)
+	case !slices.Contains([]Autoreset{SameStep, NextStep, Disabled, Rounds}, opts.Autoreset):
+		return nil, fmt.Errorf("envs: autoreset mode %q, want SameStep, NextStep, Disabled or Rounds", opts.Autoreset)
 	}
 	n := opts.NumEnvs
 	v := &Vector{
@@ -112,6 +118,16 @@ func (v *Vector) NumEnvs() int { return v.opts.NumEnvs }
 // Env returns copy i, to read or to copy from; stepping it by hand breaks the vector.
 func (v *Vector) Env(i int) Env { return v.envs[i] }
 
+// RoundOver reports whether the episodes of all copies have ended.
+func (v *Vector) RoundOver() bool { return !slices.Contains(v.ended, false) }
+
+// SetRound makes the next Reset start every copy's n-th episode, counted from 0.
+func (v *Vector) SetRound(n uint64) {
+	for i := range v.episodes {
+		v.episodes[i] = n
+	}
+}
+
 // Reset starts an episode in every copy.
 func (v *Vector) Reset() error {
 	for i := range v.envs {
@@ -126,7 +142,7 @@ func (v *Vector) Reset() error {
 func (v *Vector) ResetEnv(i int) error {
 	v.ended[i] = false
 	v.stats[i].Reset()
-	v.pool[i].Seed = EpisodeSeed(v.opts.Seed, i, v.episodes[i])
+	v.pool[i].Seed = EpisodeSeed(v.opts.Seed, v.opts.First+i, v.episodes[i])
 	v.episodes[i]++
 	obs := v.Obs.Env(i)
 	if err := v.envs[i].Reset(v.pool[i].Seed, nil, obs); err != nil {
@@ -162,8 +178,11 @@ func (v *Vector) Step() error {
 	return first
 }
 
-// Resets reports whether the next step resets copy i and does not use its action (NextStep).
-func (v *Vector) Resets(i int) bool { return v.ended[i] && v.opts.Autoreset == NextStep }
+// Resets reports whether the next step does not use copy i's action: it resets the copy (NextStep), or the copy waits
+// (Rounds).
+func (v *Vector) Resets(i int) bool {
+	return v.ended[i] && (v.opts.Autoreset == NextStep || v.opts.Autoreset == Rounds)
+}
 
 // lastSeed is the seed of the episode that copy i has just ended: with SameStep the next one has already begun.
 func (v *Vector) lastSeed(i int) uint64 {
@@ -171,7 +190,7 @@ func (v *Vector) lastSeed(i int) uint64 {
 	if v.opts.Autoreset == SameStep {
 		n--
 	}
-	return EpisodeSeed(v.opts.Seed, i, n)
+	return EpisodeSeed(v.opts.Seed, v.opts.First+i, n)
 }
 
 // stepping is a step of all copies as a job.
@@ -187,7 +206,11 @@ func (v *Vector) stepOne(i int) {
 	v.ResetStep[i] = v.Resets(i)
 	if v.ResetStep[i] {
 		v.clearOutcome(i)
-		v.errs[i] = v.ResetEnv(i)
+		if v.opts.Autoreset == Rounds {
+			v.Obs.Env(i).CopyFrom(v.Before.Env(i))
+		} else {
+			v.errs[i] = v.ResetEnv(i)
+		}
 		v.After.Env(i).CopyFrom(v.Obs.Env(i))
 		return
 	}
@@ -213,6 +236,11 @@ func (v *Vector) stepOne(i int) {
 		}
 	}
 	v.Obs.Env(i).CopyFrom(after)
+	if v.ended[i] && v.opts.Autoreset == Rounds {
+		for k := range v.Obs.Env(i).Kinds {
+			clear(v.Obs.Env(i).Kinds[k].Active)
+		}
+	}
 }
 
 // stepEnv steps copy i and checks what it emits.

@@ -2,6 +2,7 @@ package envs_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -314,5 +315,47 @@ func BenchmarkVectorStep(b *testing.B) {
 				must.Do(b, w.v.Step())
 			}
 		})
+	}
+}
+
+// In rounds a copy whose episode has ended waits, with nobody active, until all have; and a part of a vector plays what the
+// whole plays there.
+func TestVectorRounds(t *testing.T) {
+	whole := must.Get(envs.NewVector(newClock, envs.VectorOptions{NumEnvs: 5, Seed: 3, Autoreset: envs.Rounds}))(t)
+	part := must.Get(envs.NewVector(newClock, envs.VectorOptions{NumEnvs: 2, First: 2, Seed: 3, Autoreset: envs.Rounds}))(t)
+	part.SetRound(1)
+	for range 2 {
+		must.Do(t, whole.Reset())
+	}
+	must.Do(t, part.Reset())
+	var seeds [2][]uint64
+	for n, v := range []*envs.Vector{whole, part} {
+		ended := make([]int, v.NumEnvs())
+		for !v.RoundOver() {
+			must.Do(t, v.Step())
+			for i := range ended {
+				over := ended[i] > 0
+				if over != v.ResetStep[i] || over && (v.Terminated[i] || v.Truncated[i] || v.Elapsed[i] != 0) {
+					t.Fatalf("copy %d: over %v, waits %v", i, over, v.ResetStep[i])
+				}
+				if v.Terminated[i] || v.Truncated[i] {
+					ended[i]++
+				}
+				if active := slices.Contains(v.Obs.Env(i).Kinds[0].Active, true); active != (ended[i] == 0) {
+					t.Fatalf("copy %d ended %d times, active %v", i, ended[i], active)
+				}
+			}
+			for _, e := range v.Finished {
+				seeds[n] = append(seeds[n], e.Seed)
+			}
+		}
+		if slices.Contains(ended, 0) || slices.Max(ended) > 1 {
+			t.Errorf("episodes ended by copy: %v", ended)
+		}
+	}
+	for _, s := range seeds[1] {
+		if !slices.Contains(seeds[0], s) {
+			t.Errorf("seed %d of the part is not the whole's", s)
+		}
 	}
 }

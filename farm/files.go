@@ -155,6 +155,29 @@ func GetFile(ctx context.Context, f Farm, k Key, path string, file File) error {
 	return receive(path, file, io.LimitReader(r, file.Size+1))
 }
 
+// PutBytes stores one file of a unit as [PutFiles] does, from memory; [GetBytes] reads it, and checks it.
+func PutBytes(ctx context.Context, f Farm, k Key, name string, b []byte) (File, error) {
+	file := File{Name: name, Hash: HashOf(b), Size: int64(len(b))}
+	return file, f.Put(ctx, k, Stored([]File{file})[0], bytes.NewReader(b))
+}
+
+// GetBytes reads what [PutBytes] stored, or [PutFiles] of one file.
+func GetBytes(ctx context.Context, f Farm, k Key, file File) ([]byte, error) {
+	if err := CheckFiles([]File{file}); err != nil {
+		return nil, err
+	}
+	r, err := f.Get(ctx, k, Stored([]File{file})[0])
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, file.Size+1))
+	if err == nil && HashOf(b) != file.Hash {
+		err = fmt.Errorf("receiving %s: it came damaged", file.Name)
+	}
+	return b, err
+}
+
 // receive writes what comes to path, and checks it.
 func receive(path string, file File, r io.Reader) error {
 	w, err := (durable.OS{}).Create(path)

@@ -21,6 +21,7 @@ type Kind string
 const (
 	Train    Kind = "train"    // a run folder
 	Evaluate Kind = "evaluate" // episodes of a policy
+	Rollout  Kind = "rollout"  // a part of a round of training: whole episodes of some of a run's environments
 )
 
 // Bounds of what is read from elsewhere.
@@ -100,8 +101,8 @@ func (u *Unit) Check() error {
 		return fmt.Errorf("unit %.60q: %s: %w", u.Name, key, fmt.Errorf(format, args...))
 	}
 	switch {
-	case u.Kind != Train && u.Kind != Evaluate:
-		return bad("kind", "is %.40q, want %s or %s", string(u.Kind), Train, Evaluate)
+	case !slices.Contains([]Kind{Train, Evaluate, Rollout}, u.Kind):
+		return bad("kind", "is %.40q, want %s, %s or %s", string(u.Kind), Train, Evaluate, Rollout)
 	case u.Name != "" && (len(u.Name) > 100 || !filepath.IsLocal(u.Name) || filepath.Base(u.Name) != u.Name || u.Name[0] == '.'):
 		return bad("name", "is no name of a folder")
 	case u.Until < 0:

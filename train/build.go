@@ -133,13 +133,15 @@ type world struct {
 	vector         *envs.Vector
 	learner        agents.Learner
 	offline        agents.Offline   // the learner where it learns from a library alone, else nil
+	rounds         agents.Rounds    // the learner where it learns in rounds, else nil
 	checker        *checker         // nil where evaluation during training is off
 	load           *envs.LoadReport // nil where the environment has none
 }
 
 // build makes what a run computes with. Threads, of the engine and of those that step environments, are used where the
-// configuration leaves their number open; 0 is one for each core. Results don't depend on it.
-func build(x *configs.Experiment, threads int) (w *world, err error) {
+// configuration leaves their number open; 0 is one for each core. Results don't depend on it. First is the number of the
+// first copy of the environment, where those of x are a part of a run's.
+func build(x *configs.Experiment, threads, first int) (w *world, err error) {
 	w = &world{x: x}
 	defer func() {
 		if err != nil {
@@ -158,9 +160,15 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	copies := copiesOf(x)
 	w.workers = min(cmp.Or(engine.Workers, threads, runtime.GOMAXPROCS(0)), copies)
 	newEnv := func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }
-	w.vector, err = envs.NewVector(newEnv, envs.VectorOptions{
-		NumEnvs: copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
-	})
+	o := envs.VectorOptions{
+		NumEnvs: copies, First: first, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
+	}
+	c, ok := x.Agent.Config.(inRounds)
+	inRounds := ok && c.InRounds()
+	if inRounds {
+		o.Autoreset = envs.Rounds
+	}
+	w.vector, err = envs.NewVector(newEnv, o)
 	if err != nil {
 		return w, err
 	}
@@ -169,7 +177,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 		return w, err
 	}
 	w.learner, err = newLearner(x, a, agents.Context{
-		Spec: w.vector.Spec(), NumEnvs: copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
+		Spec: w.vector.Spec(), NumEnvs: copies, FirstEnv: first, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
 		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher,
 			error) {
 			return newTeacher(catalog.Of(x), name, w.vector.Env(0))
@@ -177,6 +185,13 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	})
 	if err != nil {
 		return w, Usage("%s: agent %s: %w", x.Source, x.Agent.Name, err)
+	}
+	if w.rounds, ok = w.learner.(agents.Rounds); inRounds && !ok {
+		return w, Usage("%s: agent.rounds is true with wrappers.normalize_…, want one of them: statistics of observations would "+
+			"depend on who plays which part of a round", x.Source)
+	}
+	if !inRounds {
+		w.rounds = nil
 	}
 	if w.offline, err = offlineOf(x, w.learner); err != nil {
 		return w, err
@@ -186,6 +201,9 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	}
 	return w, err
 }
+
+// inRounds is a learner's configuration that can ask for rounds.
+type inRounds interface{ InRounds() bool }
 
 // newLearner makes the experiment's learner, with normalisation around it where the wrappers ask for it.
 func newLearner(x *configs.Experiment, row catalog.Learner, ctx agents.Context) (agents.Learner, error) {

@@ -217,11 +217,11 @@ func TestWorkerRefuses(t *testing.T) {
 		if _, _, err := w.Do(t.Context(), l, new(atomic.Int64)); !errors.As(err, &foreign) {
 			t.Errorf("%v, want a refusal", err)
 		}
-		inexact := *w
-		inexact.Inexact = true
-		if r, _, err := inexact.Do(t.Context(), l, new(atomic.Int64)); err != nil || r.Error != "" || !r.Inexact {
+		w.Inexact = true
+		if r, _, err := w.Do(t.Context(), l, new(atomic.Int64)); err != nil || r.Error != "" || !r.Inexact {
 			t.Errorf("with --inexact: %v, %+v", err, r)
 		}
+		w.Inexact = false
 	}
 	if left := must.Get(os.ReadDir(w.Scratch))(t); len(left) != 0 {
 		t.Errorf("%d folders are left in scratch", len(left))

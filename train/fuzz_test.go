@@ -95,7 +95,7 @@ func newForgeable(f *testing.F, c combination) *forgeable {
 	must.Do(f, err)
 	whole, err := checkpoints.OpenFS(d.base, from)
 	must.Do(f, err)
-	w, err := build(x, 0) // once: loading replaces all that an earlier one left
+	w, err := build(x, 0, 0) // once: loading replaces all that an earlier one left
 	must.Do(f, err)
 	f.Cleanup(w.close)
 	return &forgeable{d, c.name, x, whole, w}
@@ -199,7 +199,7 @@ func FuzzForgedCheckpoint(f *testing.F) {
 		r.progress = newProgress(r.opts.Out, false, r.state.Steps, p.x.Train.Steps)
 		r.phases = newPhases(r.state.Steps)
 		for range 6 {
-			if r.step() != nil {
+			if r.step(t.Context()) != nil {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,11 @@ func (r *run) loop(ctx context.Context) error {
 			return r.stop(ctx)
 		}
 		if !r.state.Interrupted {
-			if err := r.step(); err != nil {
+			err := r.step(ctx)
+			if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) { // the round is forgotten
+				return r.stop(ctx)
+			}
+			if err != nil {
 				return stepError{fmt.Errorf("at step %d: %w", r.state.Steps, err)}
 			}
 		}
@@ -59,8 +64,8 @@ func (r *run) stop(ctx context.Context) error {
 	return cause
 }
 
-// step is one step of every copy, and the updates that are due; with a library it is one update.
-func (r *run) step() error {
+// step is one step of every copy, and the updates that are due; with a library it is one update, in rounds a round.
+func (r *run) step(ctx context.Context) error {
 	l, v, p := r.world.learner, r.world.vector, &r.phases
 	p.start()
 	if o := r.world.offline; o != nil {
@@ -72,18 +77,12 @@ func (r *run) step() error {
 		r.count()
 		return nil
 	}
-	if err := l.Act(v); err != nil {
-		return fmt.Errorf("acting: %w", err)
+	if r.world.rounds != nil {
+		return r.round(ctx)
 	}
-	p.lap(phaseAct)
-	if err := v.Step(); err != nil {
-		return fmt.Errorf("stepping: %w", err)
+	if err := r.world.tick(p); err != nil {
+		return err
 	}
-	p.lap(phaseStep)
-	if err := l.Observe(v); err != nil {
-		return fmt.Errorf("observing: %w", err)
-	}
-	p.lap(phaseObserve)
 	if err := l.Update(); err != nil {
 		return fmt.Errorf("updating: %w", err)
 	}
@@ -91,6 +90,23 @@ func (r *run) step() error {
 	r.state.Steps += int64(v.NumEnvs())
 	r.count()
 	r.remember(v.Finished)
+	return nil
+}
+
+// tick acts and steps once in every copy, without learning from it yet.
+func (w *world) tick(p *phases) error {
+	if err := w.learner.Act(w.vector); err != nil {
+		return fmt.Errorf("acting: %w", err)
+	}
+	p.lap(phaseAct)
+	if err := w.vector.Step(); err != nil {
+		return fmt.Errorf("stepping: %w", err)
+	}
+	p.lap(phaseStep)
+	if err := w.learner.Observe(w.vector); err != nil {
+		return fmt.Errorf("observing: %w", err)
+	}
+	p.lap(phaseObserve)
 	return nil
 }
 
@@ -103,7 +119,7 @@ func (r *run) count() {
 
 // remember adds finished episodes to the window.
 func (r *run) remember(finished []envs.Episode) {
-	for _, e := range finished {
+	for i := range finished {
 		r.state.Episodes++
 		var last episode
 		if len(r.state.Window) == windowLength {
@@ -111,11 +127,16 @@ func (r *run) remember(finished []envs.Episode) {
 			copy(r.state.Window, r.state.Window[1:])
 			r.state.Window = r.state.Window[:windowLength-1]
 		}
-		last.Return, last.Length, last.Info = real(e.Return), e.Length, last.Info[:0]
-		for _, x := range e.Info {
-			last.Info = append(last.Info, real(x))
-		}
+		last.from(&finished[i])
 		r.state.Window = append(r.state.Window, last)
+	}
+}
+
+// from makes e what is remembered of an episode.
+func (e *episode) from(x *envs.Episode) {
+	e.Return, e.Length, e.Info = real(x.Return), x.Length, e.Info[:0]
+	for _, v := range x.Info {
+		e.Info = append(e.Info, real(v))
 	}
 }
 
@@ -124,7 +145,7 @@ func (r *run) remember(finished []envs.Episode) {
 // evaluation: what comes before it is done.
 func (r *run) scheduled(ctx context.Context) error {
 	plan, now := r.world.x.Train, r.state.Steps
-	before, last := now-int64(r.world.vector.NumEnvs()), now >= plan.Steps
+	before, last := now-cmp.Or(r.state.Round, int64(r.world.vector.NumEnvs())), now >= plan.Steps
 	due := func(every int64) bool { return every > 0 && (now/every > before/every || last) }
 	again := r.state.Interrupted
 	if again {

@@ -20,7 +20,7 @@ import (
 func underway(t testing.TB, text string, sets ...string) *run {
 	t.Helper()
 	x := parse(t, text, sets...)
-	w, err := build(x, 0)
+	w, err := build(x, 0, 0)
 	must.Do(t, err)
 	t.Cleanup(w.close)
 	must.Do(t, w.vector.Reset())
@@ -32,7 +32,7 @@ func underway(t testing.TB, text string, sets ...string) *run {
 	t.Cleanup(func() { r.log.close() })
 	r.phases = newPhases(0)
 	for range 200 {
-		must.Do(t, r.step())
+		must.Do(t, r.step(t.Context()))
 	}
 	return r
 }
@@ -45,7 +45,7 @@ func TestStepsDoNotAllocate(t *testing.T) {
 		r := underway(t, text, everyStep, "train.steps=1000000", "train.log_every=1000000", "train.evaluate.every=0",
 			"train.checkpoint.every=0")
 		n := testing.AllocsPerRun(200, func() {
-			must.Do(t, r.step())
+			must.Do(t, r.step(t.Context()))
 			must.Do(t, r.scheduled(context.Background()))
 			r.progress.update(r.state.Steps, &r.phases)
 		})
@@ -61,7 +61,7 @@ func BenchmarkStep(b *testing.B) {
 			r := underway(b, text, "engine.workers=1")
 			b.ReportAllocs()
 			for b.Loop() {
-				must.Do(b, r.step())
+				must.Do(b, r.step(b.Context()))
 			}
 			b.ReportMetric(float64(b.N*r.world.vector.NumEnvs())/b.Elapsed().Seconds(), "steps/s")
 		})
@@ -144,7 +144,7 @@ func TestEvaluationMetric(t *testing.T) {
 		"return": "", "distance": "", "occupied": "",
 		"reward": `test.yaml: train.evaluate.metric: stoker/SimpleSpread-v1 reports no quantity "reward"; want return, distance, collisions, occupied`,
 	} {
-		w, err := build(parse(t, small["spread"], "train.evaluate.metric="+metric), 0)
+		w, err := build(parse(t, small["spread"], "train.evaluate.metric="+metric), 0, 0)
 		switch {
 		case err == nil && want == "":
 			if w.checker.higher != (metric != "distance") {

@@ -105,7 +105,10 @@ func (r *run) reopen() error {
 	if err := r.opts.checkUntil(x); err != nil {
 		return err
 	}
-	if r.world, err = build(x, r.opts.Threads); err != nil {
+	if r.world, err = build(x, r.opts.Threads, 0); err != nil {
+		return err
+	}
+	if err := r.world.checkRollouts(r.opts); err != nil {
 		return err
 	}
 	if r.world.load, err = ReportLoad(r.world.vector.Env(0), nil, r.opts.Out); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/train/internal/tensorboard"
 )
 
@@ -46,8 +47,10 @@ type Options struct {
 	Count *atomic.Int64
 	// Threads is the number of threads where the configuration leaves it open; 0 is one per core.
 	Threads int
-	// Elsewhere, where set, has the workers of a farm carry out the runs of [Together].
+	// Elsewhere, where set, has the workers of a farm carry out the runs of [Together]. With Rollouts they play the rounds of a
+	// run that is carried out here, each in so many parts.
 	Elsewhere *Elsewhere
+	Rollouts  int
 	// Version and Revision of the program, and the command that started it, are written down.
 	Version, Revision string
 	Command           []string
@@ -114,12 +117,13 @@ type run struct {
 	shape    []byte // the part of the configuration that shapes results, as JSON
 	from     int64  // steps done before this process
 	last     evaluation
-	saved    int64     // steps of the last checkpoint, -1 before the first
-	started  time.Time // when the run's first process began
-	planned  int64     // steps that run.json names, 0 where there is none
-	status   string    // that run.json names, of the process before this one
-	aside    string    // where the run as it stood is kept, after a resume from an earlier checkpoint
-	sessions []session // of the processes that worked on the run; the last is this one
+	rolled   *farm.Unit // what the units of all rounds share, nil before the first
+	saved    int64      // steps of the last checkpoint, -1 before the first
+	started  time.Time  // when the run's first process began
+	planned  int64      // steps that run.json names, 0 where there is none
+	status   string     // that run.json names, of the process before this one
+	aside    string     // where the run as it stood is kept, after a resume from an earlier checkpoint
+	sessions []session  // of the processes that worked on the run; the last is this one
 }
 
 // evaluation is one during training; its value is nil where there was none.
@@ -156,11 +160,14 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 	if x, err = located(x); err != nil {
 		return nil, err
 	}
-	w, err := build(x, o.Threads)
+	w, err := build(x, o.Threads, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer w.close()
+	if err := w.checkRollouts(o); err != nil {
+		return nil, err
+	}
 	if w.load, err = ReportLoad(w.vector.Env(0), nil, o.Out); err != nil {
 		return nil, err
 	}

@@ -305,7 +305,7 @@ func TestShippedExperiments(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		w, err := build(x, 0)
+		w, err := build(x, 0, 0)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

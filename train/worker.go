@@ -47,6 +47,8 @@ type Worker struct {
 	// its result are written to dir.
 	Evaluate func(ctx context.Context, w *Worker, u *farm.Unit, inputs, dir string, steps *atomic.Int64) (
 		summary any, files []string, err error)
+
+	parts sync.Map // *world by what it plays: see part
 }
 
 // here are errors of this machine: another worker may do better.
@@ -71,6 +73,8 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 	unit, over := w.bounded(ctx)
 	if l.Unit.Kind == farm.Evaluate && w.Evaluate != nil {
 		res, dir, files, err = w.evaluate(unit, &l.Unit, scratch, steps)
+	} else if l.Unit.Kind == farm.Rollout {
+		res, dir, files, err = w.roll(unit, &l.Unit, scratch, steps)
 	} else {
 		res, dir, err = w.train(unit, l, scratch, steps)
 	}

@@ -82,7 +82,7 @@ type Model struct {
 	acts   [][]float32
 	probs  []float64
 	pick   Pick // draws from draws, and adds to logp
-	draws  *rng.Stream
+	draws  []*rng.Stream
 	logp   []float32
 	taught func(row int) []float32
 }
@@ -123,9 +123,9 @@ func NewModel(c ModelConfig, ctx *agents.Context) (*Model, error) {
 	return m, errors.Join(ctx.Train.Err(), ctx.Act.Err())
 }
 
-// Act draws the choices of all agents of v from s, and writes their ln π by row: agent j of copy i is row i·Agents + j.
+// Act draws the choices of all agents of v, those of copy i from s[i], and writes their ln π by row: agent j of copy i is row i·Agents + j.
 // Where taught is not nil, a row does as it says, or as the policy draws where it says nil.
-func (m *Model) Act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error {
+func (m *Model) Act(v *envs.Vector, s []*rng.Stream, logp []float32, taught func(row int) []float32) error {
 	for i := range m.obs {
 		m.obs[i], m.acts[i] = &v.Obs.Env(i).Kinds[0], v.Act.Env(i).Kinds[0]
 	}
@@ -144,7 +144,7 @@ func (m *Model) draw(row, component int, scores []float32, mask []bool) int {
 	}
 	c := choice.None
 	if taught == nil {
-		c = choice.Draw(m.probs, m.draws.Float64())
+		c = choice.Draw(m.probs, m.draws[row/m.Problem.Agents].Float64())
 	} else if mask[int(taught[component])] {
 		c = int(taught[component])
 	}

@@ -19,6 +19,7 @@ type graphNets struct {
 	steps       graphs.Steps
 	choice      []float32
 	logp, slope []float32
+	draws       []*rng.Stream // of each copy: one for all
 }
 
 // graphRows are the graphs that agents saw.
@@ -45,7 +46,7 @@ func newGraphs(c *Config, ctx *agents.Context, key rng.Key) (*graphNets, error) 
 	if n := m.Problem.Agents; !c.Shared && n > 1 {
 		return nil, fmt.Errorf("%s: %d agents observe graphs: they share their weights, want shared: true", ctx.Spec.ID, n)
 	}
-	return &graphNets{Model: m}, nil
+	return &graphNets{Model: m, draws: make([]*rng.Stream, ctx.NumEnvs)}, nil
 }
 
 func (m *graphNets) newRows() graphRows { return graphRows{graphs.NewList(m.Problem)} }
@@ -58,7 +59,10 @@ func (m *graphNets) part(*Config) actor.Part {
 
 // act implements [model].
 func (m *graphNets) act(v *envs.Vector, kind int, s *rng.Stream, d *decision) error {
-	err := m.Act(v, s, d.logp, nil)
+	for i := range m.draws {
+		m.draws[i] = s
+	}
+	err := m.Act(v, m.draws, d.logp, nil)
 	copy(d.action, v.Act.Kinds[kind])
 	copy(d.mask, m.Legal())
 	return err

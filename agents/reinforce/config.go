@@ -62,6 +62,10 @@ type Config struct {
 
 	// Episodes is the number of finished trajectories in an update.
 	Episodes int `yaml:"episodes" json:"episodes" range:"[1,2^24]"`
+	// Rounds makes every environment of train.envs play one whole episode with the same policy before each update, which
+	// learns from all of them: episodes is not used. Workers of a farm can play parts of a round (stoker train
+	// --rollouts).
+	Rounds bool `yaml:"rounds,omitempty" json:"rounds,omitempty"`
 	// Cut, where positive, ends a trajectory after that many steps and bootstraps from the value, so it needs one. 0
 	// waits for the end of the episode.
 	Cut int `yaml:"cut" json:"cut" range:"[0,2^40]"`
@@ -133,6 +137,9 @@ func Default() Config {
 	}
 }
 
+// InRounds reports whether the learner learns in rounds: see [agents.Rounds].
+func (c Config) InRounds() bool { return c.Rounds }
+
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
 	if err := bounds.Check(&c); err != nil {
@@ -145,7 +152,13 @@ func (c Config) Validate() error {
 		return bounds.Errorf("twin.policy", "is %q with baseline: %s, want a rule where the baseline is %s and nowhere else",
 			c.Twin.Policy, c.Baseline, Counterfactual)
 	}
-	if c.Baseline == Value {
+	switch {
+	case c.Rounds && c.Imitate.Policy != "":
+		return bounds.Errorf("rounds", "is true with imitate.policy: %s, want false: a teacher's episodes are not played in rounds",
+			c.Imitate.Policy)
+	case c.Rounds && c.Cut > 0:
+		return bounds.Errorf("cut", "is %d with rounds: true, want 0: a round has whole episodes", c.Cut)
+	case c.Baseline == Value:
 		return nil
 	}
 	switch {

@@ -137,7 +137,7 @@ func TestCounterfactualExpectAdvantage(t *testing.T) {
 		for i := range copies {
 			v.Act.Env(i).Kinds[0][0] = float32(i % 2)
 		}
-		must.Do(t, l.counterfactual.judge(v, 0, nil))
+		must.Do(t, l.counterfactual.judge(v, []uint64{0}, 0, nil))
 		for i := range copies {
 			x := float64(l.counterfactual.of(i))
 			if i%2 == 0 {

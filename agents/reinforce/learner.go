@@ -3,6 +3,7 @@ package reinforce
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/actor"
@@ -26,9 +27,9 @@ type model interface {
 	newObservations() observations
 	record(s observations, o *envs.KindObservation, agent int)
 
-	// Act draws the actions of all agents and writes their ln π by row. Rows that are taught take that action. Legal is
+	// Act draws the actions of all agents, of each copy from a stream, and writes their ln π by row. Rows that are taught take that action. Legal is
 	// what was legal in the last Act, [rows, N], over all components.
-	Act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error
+	Act(v *envs.Vector, s []*rng.Stream, logp []float32, taught func(row int) []float32) error
 	Legal() []bool
 	// Sync copies the learned policy's parameters to the network that acts.
 	Sync() error
@@ -88,10 +89,12 @@ type Learner struct {
 	sums      metrics
 
 	explore, replayed *rng.Stream
+	draws             []*rng.Stream           // of each copy: explore, or in rounds the episode's
 	taught            func(row int) []float32 // imitation.action
+	round             round
 }
 
-var _ agents.Learner = (*Learner)(nil)
+var _ agents.Rounds = (*Learner)(nil)
 
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
 // environment is not supported.
@@ -109,6 +112,7 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 		return nil, err
 	}
 	l.logp = make([]float32, ctx.NumEnvs*l.m.kind().Agents)
+	l.draws = slices.Repeat([]*rng.Stream{l.explore}, ctx.NumEnvs)
 	l.store = newStore(&l.c, l.m, ctx.NumEnvs)
 	if err := l.store.recurs(&l.ctx); err != nil {
 		return nil, err
@@ -148,10 +152,10 @@ func (l *Learner) Act(v *envs.Vector) error {
 	if err := l.imitation.act(v, l.steps); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
-	if err := l.m.Act(v, l.explore, l.logp, l.taught); err != nil {
+	if err := l.m.Act(v, l.draws, l.logp, l.taught); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
-	if err := l.counterfactual.judge(v, l.steps, l.imitation); err != nil {
+	if err := l.counterfactual.judge(v, l.when(), l.ctx.FirstEnv, l.imitation); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	l.acted = true
@@ -164,7 +168,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 		return errors.New("reinforce: Observe without Act before it")
 	}
 	l.acted = false
-	l.steps += int64(l.ctx.NumEnvs)
+	l.count(v)
 	k := l.m.kind().Agents
 	for i := range l.ctx.NumEnvs {
 		if v.ResetStep[i] {
@@ -181,7 +185,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 			l.imitation.end(i)
 		}
 		for j, here := range v.Before.Env(i).Kinds[0].Active {
-			if here {
+			if here && !l.c.Rounds {
 				l.sums.negLogProb -= float64(l.logp[i*k+j])
 				l.sums.actions++
 			}
@@ -192,7 +196,11 @@ func (l *Learner) Observe(v *envs.Vector) error {
 
 // Update implements [agents.Learner].
 func (l *Learner) Update() error {
-	if len(l.store.done) < l.batchSize() {
+	if l.c.Rounds {
+		if !l.endRound() {
+			return nil
+		}
+	} else if len(l.store.done) < l.batchSize() {
 		return nil
 	}
 	if err := l.learn(); err != nil {
@@ -287,7 +295,12 @@ func (l *Learner) parts() *saved.Parts {
 }
 
 // Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
+func (l *Learner) Save(s *agents.State) error {
+	if l.round.ticks > 0 {
+		return errors.New("reinforce: a round is under way, want Save between rounds")
+	}
+	return l.parts().Save(s)
+}
 
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {

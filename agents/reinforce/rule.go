@@ -193,20 +193,24 @@ func newCounterfactual(c *Config, ctx *agents.Context) (*counterfactual, error) 
 }
 
 // judge writes the advantage of each copy's choice in v.Act, in parallel. Copies that imitate or wait for their reset
-// are left out. steps is the number of environment steps so far: it keys the rule's draws.
-func (t *counterfactual) judge(v *envs.Vector, steps int64, teacher *imitation) error {
+// are left out. The rule's draws follow from when it is, and from the copies' numbers, from first on.
+func (t *counterfactual) judge(v *envs.Vector, when []uint64, first int, teacher *imitation) error {
 	if t == nil {
 		return nil
 	}
 	clear(t.advantages)
 	clear(t.errs)
+	key := t.seeds
+	for _, n := range when {
+		key = key.With(n)
+	}
 	var all sync.WaitGroup
 	for i := range t.trials {
 		if teacher.active(i) || v.Resets(i) {
 			continue
 		}
 		all.Go(func() {
-			seed := t.seeds.With(uint64(steps)).With(uint64(i)).Uint64()
+			seed := key.With(uint64(first + i)).Uint64()
 			t.advantages[i], t.errs[i] = t.advantage(&t.trials[i], v.Env(i), v.Obs.Env(i), v.Act.Env(i), seed)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 // trajectory is one agent's steps from a beginning to an end or a cut. Its memory is used again.
 type trajectory struct {
+	row       int  // of the agent, over all copies; no part of the state
 	sequence  int  // number of the recurring episode, 0 where the environment names none
 	bootstrap bool // it was cut or truncated: the return continues in the value of the last observation
 	imitated  bool // a teacher chose the actions
@@ -27,7 +28,7 @@ type trajectory struct {
 }
 
 func (t *trajectory) clear() {
-	t.sequence, t.bootstrap, t.imitated, t.steps = 0, false, false, 0
+	t.row, t.sequence, t.bootstrap, t.imitated, t.steps = 0, 0, false, false, 0
 	t.obs.clear()
 	t.mask = t.mask[:0]
 	for _, s := range t.columns() {
@@ -143,7 +144,7 @@ func (s *store) observe(v *envs.Vector, i int, d decision) error {
 		}
 		row := i*k.Agents + j
 		t := s.running[row]
-		t.sequence, t.imitated = d.sequence, d.imitated
+		t.row, t.sequence, t.imitated = row, d.sequence, d.imitated
 		s.m.record(t.obs, before, j)
 		t.mask = append(t.mask, legal[row*all:(row+1)*all]...)
 		t.choice, t.logp = append(t.choice, acts[j*width:(j+1)*width]...), append(t.logp, d.logp[j])
@@ -224,6 +225,18 @@ func (s *store) release() {
 		s.free = append(s.free, t)
 	}
 	s.old = s.old[:copy(s.old, s.old[excess:])]
+}
+
+// forget drops what was played since the last update.
+func (s *store) forget() {
+	for _, t := range s.running {
+		t.clear()
+	}
+	for _, t := range s.done {
+		t.clear()
+		s.free = append(s.free, t)
+	}
+	s.done = s.done[:0]
 }
 
 // State implements [state.Stater].

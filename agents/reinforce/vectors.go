@@ -57,7 +57,7 @@ func (m *vectors) Sync() error { return m.actor.Sync(m.ctx.Train, m.u.policy.Net
 func (m *vectors) Legal() []bool { return m.masks }
 
 // Act implements [model].
-func (m *vectors) Act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error {
+func (m *vectors) Act(v *envs.Vector, s []*rng.Stream, logp []float32, taught func(row int) []float32) error {
 	o := &v.Obs.Kinds[0]
 	if err := m.actor.Run(o.Values, o.Active); err != nil {
 		return fmt.Errorf("acting: %w", err)
@@ -76,7 +76,7 @@ func (m *vectors) Act(v *envs.Vector, s *rng.Stream, logp []float32, taught func
 		choice.Softmax(m.probs, logits, legal)
 		c := choice.None
 		if t := taught(i); t == nil {
-			c = choice.Draw(m.probs, s.Float64())
+			c = choice.Draw(m.probs, s[i/m.p.Agents].Float64())
 		} else if legal[int(t[0])] {
 			c = int(t[0])
 		}
