@@ -206,7 +206,10 @@ func (c *call) openRemote(request []byte) (func() (envs.Env, error), remote.Opti
 	if w.Split != "train" && w.Split != "test" && w.Split != "all" {
 		return nil, o, fmt.Errorf("split is %q, want train, test or all", w.Split)
 	}
-	if w.Workers == 0 {
+	switch {
+	case w.Workers < 0:
+		return nil, o, fmt.Errorf("workers is %d, want at least 0, where 0 is one per core", w.Workers)
+	case w.Workers == 0:
 		w.Workers = runtime.GOMAXPROCS(0)
 	}
 	o = remote.Options{Copies: w.Copies, Workers: w.Workers, Substitute: w.Illegal == "substitute",

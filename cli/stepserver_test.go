@@ -89,3 +89,11 @@ func TestOpenRemote(t *testing.T) {
 		}
 	}
 }
+
+// A number of workers below none is refused.
+func TestOpenRemoteWorkers(t *testing.T) {
+	c := &call{Program: &Program{Catalog: catalog.Default()}, ctx: context.Background(), errs: io.Discard}
+	if _, _, err := c.openRemote([]byte(`{"config": "lqr", "workers": -1}`)); err == nil || !strings.Contains(err.Error(), "workers is -1") {
+		t.Errorf("workers: -1 gives %v", err)
+	}
+}

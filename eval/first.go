@@ -148,7 +148,7 @@ func (s *Summary) withUnit(x float64) string {
 	if x != 0 && report.Finite(x) {
 		place = min(0, int(math.Floor(math.Log10(math.Abs(x))))-2)
 	}
-	text := minus(report.Round(x, place))
+	text := report.Round(x, place)
 	if m.Unit == "" || m.Unit == "1" || m.Unit == m.Name {
 		return text
 	}
@@ -282,6 +282,6 @@ func (s *Summary) change(v Verdict, which string) string {
 	if v.Verdict == Undecided && v.ObjectiveVerdict != Undecided {
 		verdict += " (" + v.Why + ")"
 	}
-	return fmt.Sprintf("its %s is %s%s %s %s than with %s, %s: %s", name, minus(f.Number(d.At)), unit, word, minus(d.ends(f)), v.B,
+	return fmt.Sprintf("its %s is %s%s %s %s than with %s, %s: %s", name, prose(f.Number(d.At)), unit, word, prose(d.ends(f)), v.B,
 		which, verdict)
 }

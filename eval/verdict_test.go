@@ -246,3 +246,15 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+// Numbers of a sentence have commas and a true minus sign, as those of its other parts.
+func TestProse(t *testing.T) {
+	for in, want := range map[string]string{
+		"-214862.12345": "−214,862.12345", "909601": "909,601", "999": "999", "1000": "1,000", "0.12345": "0.12345",
+		"(-1234567 to 12)": "(−1,234,567 to 12)", "n/a": "n/a",
+	} {
+		if got := prose(in); got != want {
+			t.Errorf("%s is written %s, want %s", in, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -285,8 +286,19 @@ func (s *Summary) comparison(v Verdict, metric string) *Comparison {
 	})]
 }
 
-// minus writes a true minus sign.
-func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }
+// wholes are digits with enough of them for a comma, or those behind a point.
+var wholes = regexp.MustCompile(`\.?[0-9]{4,}`)
+
+// prose writes numbers as [report.Round] does: with a true minus sign, and commas between thousands.
+func prose(s string) string {
+	s = wholes.ReplaceAllStringFunc(s, func(digits string) string {
+		for i := len(digits) - 3; i > 0 && digits[0] != '.'; i -= 3 {
+			digits = digits[:i] + "," + digits[i:]
+		}
+		return digits
+	})
+	return strings.ReplaceAll(s, "-", "−")
+}
 
 // figures writes values of a metric with two figures of the largest, and of what has two bounds at least a hundredth of
 // their distance.

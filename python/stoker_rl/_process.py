@@ -38,8 +38,8 @@ _THREADS = "two threads use one environment: give each thread its own, or a lock
 
 
 def several(given: Any) -> list[str]:
-    """What is given as a list, or as a single text."""
-    return [given] if isinstance(given, str) else list(given)
+    """What is given as a list, as a single text, or not at all."""
+    return [given] if isinstance(given, str) else list(given or ())
 
 
 class StokerError(RuntimeError):
