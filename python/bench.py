@@ -45,6 +45,7 @@ EACH = {f"agent_{i}": i + 1 for i in range(3)}  # what each agent does in Pettin
 ROWS = {
     "one copy": (1, lambda: gym.make("stoker/CartPole-v1"), lambda: gym.make("CartPole-v1")),
     "16 copies, SyncVectorEnv": (16, lambda: vector("stoker/CartPole-v1", 16), lambda: vector("CartPole-v1", 16, "sync")),
+    "256 copies over SyncVectorEnv's 16": (256, lambda: vector("stoker/CartPole-v1", 256), lambda: vector("CartPole-v1", 16, "sync")),
     "256 copies, NumPy": (256, lambda: vector("stoker/CartPole-v1", 256), lambda: vector("CartPole-v1", 256)),
 }
 if find_spec("mpe2"):  # steps of all three agents
@@ -54,8 +55,8 @@ if find_spec("mpe2"):  # steps of all three agents
 
 for name, (copies, ours, theirs) in ROWS.items():
     pair = ours(), theirs()
-    actions = [np.random.default_rng(1).integers(2, size=copies) if copies > 1 else 1] * 2
-    of = [copies, copies]
+    of = [copies, getattr(pair[1], "num_envs", copies)]
+    actions = [np.random.default_rng(1).integers(2, size=n) if n > 1 else 1 for n in of]
     if "spread" in name:
         actions = [np.tile([[1], [2], [3]], (copies, 1, 1)) if copies > 1 else EACH, EACH]
         of[1] = 1
@@ -67,8 +68,8 @@ for name, (copies, ours, theirs) in ROWS.items():
     for e in pair:
         e.close()
 
-for name in ("Sizing-v3", "Pricing-v1", "Placement-v2"):
-    env = vector("stoker/" + name, 16)
+for name, copy in (("Sizing-v3", True), ("Pricing-v1", True), ("Placement-v2", True), ("Placement-v2", False)):
+    env = gym.make_vec("stoker/" + name, num_envs=16, vectorization_mode="vector_entry_point", copy=copy)
     env.reset(seed=1)
     process, inside = env.unwrapped._o.process, 0.0
     serve = process.step
@@ -85,7 +86,7 @@ for name in ("Sizing-v3", "Pricing-v1", "Placement-v2"):
     while (total := time.perf_counter() - start) < 8 * SECONDS:
         env.step(actions[n % len(actions)])
         n += 1
-    print(f"16 copies of {name}: {16 * n / total:,.0f} steps/s, {100 * (1 - inside / total):.1f} % of the time in Python", flush=True)
+    print(f"16 copies of {name}{'' if copy else ', copy=False'}: {16 * n / total:,.0f} steps/s, {100 * (1 - inside / total):.1f} % of the time in Python", flush=True)
     env.close()
 
 
