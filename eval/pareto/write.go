@@ -261,7 +261,7 @@ func panels(results []Named, columns int, limit float64) *chart.Figure {
 		unit = ""
 	}
 	f := &chart.Figure{Columns: columns, Width: 230 * vg.Points(1), Height: 175 * vg.Points(1),
-		Title: fmt.Sprintf("%s over %s (%sup to %g): below and to the left is better", words.Label(first.Objective, first.Unit),
+		Title: fmt.Sprintf("%s over %s (%sup to %g), 95 %% intervals: below and to the left is better", words.Label(first.Objective, first.Unit),
 			first.Limit, unit, limit)}
 	for _, name := range families {
 		of := results[slices.IndexFunc(results, func(n Named) bool { return slices.Contains(n.Families(), name) })]
