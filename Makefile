@@ -22,7 +22,7 @@ RUN      := runs/quick
 SETTINGS := --name quick --set train.steps=4000 --set train.evaluate.every=2000 \
   --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000
 endif
-.PHONY: build train eval test cuda test-torch bench verify verify-status lint lint-go lint-torch clean
+.PHONY: build train test cuda test-torch bench verify verify-status lint lint-go lint-torch wheels clean
 
 # With the flags of the tests and of the builds inside tests: what one compiled, the others take from the cache.
 # Tests are linked without symbols: some 140 programs, a tenth of a second each.
@@ -33,9 +33,6 @@ build: ## bin/stoker, without cgo; TAGS=farm adds workers on other machines, TAG
 train: build ## the main job: train, then evaluate with table and plots
 	$(if $(QUICK),rm -rf $(RUN))
 	if [ -d $(RUN) ]; then bin/stoker resume $(RUN); else bin/stoker train $(CONFIG) $(SETTINGS); fi
-	bin/stoker eval $(RUN)
-
-eval: build ## evaluate RUN again
 	bin/stoker eval $(RUN)
 
 test: build ## every test that needs only Go; STOKER_DATA=folder adds those on real data, TAGS=farm those over NATS
@@ -82,6 +79,9 @@ $(TOOLS)/staticcheck-0.8.2:
 
 $(TOOLS)/golangci-lint-2.15.0:
 	$(INSTALL) github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 && touch $@
+
+wheels: ## the Python package with the program in it, for Linux, macOS and Windows, into dist/
+	python/wheels
 
 clean: ## what was built here; runs and the libtorch cache stay
 	rm -rf bin go.work go.work.sum nets/torch/zz_*
