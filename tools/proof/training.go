@@ -26,8 +26,8 @@ func training() []Proof {
 			Name: "sizing", Kind: Training, Subject: "learning", Minutes: 30,
 			Claims: "The paper's learner, three training seeds, against its baselines on 20 workload seeds.",
 			Steps: []Step{
-				stoker("train configs/sizing/attmf.yaml --seeds 1-3 --name verify --runs $OUT/runs"),
-				stoker("eval $OUT/runs/verify-s1 $OUT/runs/verify-s2 $OUT/runs/verify-s3 " +
+				stoker("train configs/sizing/attmf.yaml --seeds 1-3 --runs $OUT/runs"),
+				stoker("eval $OUT/runs/sizing-attmf-s1 $OUT/runs/sizing-attmf-s2 $OUT/runs/sizing-attmf-s3 " +
 					"fixed autoscaler random-search oracle --out $OUT"),
 			},
 			Keep:  append([]string{"scores.csv"}, evalFigures...),
