@@ -266,7 +266,8 @@ var (
 	}
 	slotsPresets = presets{
 		// configs/pricing/hops-ppo-scheduler.yaml, hops-scheduler.yaml
-		"ppo": {Agent: "{gamma: 0.9, reward_scale: 0.1, rate: 5.0e-4, entropy: 0.003, value_clip: false}", Wrappers: normalised},
+		"ppo": {Agent: "{gamma: 0.8, reward_scale: 0.1, rate: 4.39e-4, epochs: 6, minibatches: 16, entropy: 0.003433, value_clip: false}",
+			Wrappers: normalised},
 		"dqn": {Agent: "{double: true, rate: 5.0e-4, loss: huber, gamma: 0.9, reward_scale: 0.1, epsilon: 0.3, epsilon_final: 0.01}"},
 	}
 	deeprmPresets = presets{
