@@ -41,7 +41,8 @@ func (f *coordinator) flags() []flag {
 
 // rolloutsFlag has workers play the rounds of a run.
 func rolloutsFlag(n *int) flag {
-	return option(whole(n, 1), "rollouts", "with --listen: the run stays here, and workers play its rounds (agent.rounds), each in so many parts")
+	return option(whole(n, 1), "rollouts",
+		"with --listen: the run stays here, and workers play its rounds (agent.rounds), each in so many parts")
 }
 
 // forRollouts refuses parts of rounds that nobody would play.

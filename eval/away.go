@@ -66,7 +66,7 @@ type pace struct {
 // Evaluate carries out a unit that evaluates: it is that of [train.Worker].
 func Evaluate(ctx context.Context, by *train.Worker, u *farm.Unit, inputs, dir string, steps *atomic.Int64) (any, []string, error) {
 	var q playing
-	if err := json.Unmarshal(u.Config, &q); err != nil {
+	if err := envs.ParseJSON(u.Config, &q); err != nil {
 		return nil, nil, fmt.Errorf("unit %s: %w", u.Name, err)
 	}
 	if len(q.Seeds) > maxSeeds {

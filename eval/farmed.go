@@ -109,19 +109,12 @@ func (a *asking) begin(ctx context.Context, at int) error {
 	y := *x
 	y.Eval.Baselines, y.Train.Library.Path = nil, ""
 	e := a.r.Away
-	t := &prototype{q: playing{Baseline: from.baseline, Stochastic: a.r.Stochastic || con.Stochastic}}
-	t.unit = farm.Unit{Kind: farm.Evaluate, Revision: e.Revision, Kernels: e.Kernels, Inputs: map[string]farm.Hash{}}
-	text, inputs, err := e.Describe(&y)
+	u, err := e.Share(ctx, farm.Evaluate, &y)
 	if err != nil {
 		return err
 	}
-	t.q.Experiment = text
-	for path, f := range inputs {
-		if err := farm.PutFile(ctx, e.Farm, farm.InputsKey, path, f); err != nil {
-			return err
-		}
-		t.unit.Inputs[f.Name] = f.Hash
-	}
+	u.Seed = 0 // the seeds are those of workloads
+	t := &prototype{*u, playing{Experiment: u.Config, Baseline: from.baseline, Stochastic: a.r.Stochastic || con.Stochastic}}
 	if from.file != nil {
 		b, err := train.EncodePolicy(from.file)
 		if err != nil {

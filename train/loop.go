@@ -120,16 +120,21 @@ func (r *run) count() {
 // remember adds finished episodes to the window.
 func (r *run) remember(finished []envs.Episode) {
 	for i := range finished {
-		r.state.Episodes++
-		var last episode
-		if len(r.state.Window) == windowLength {
-			last = r.state.Window[0] // its memory serves again
-			copy(r.state.Window, r.state.Window[1:])
-			r.state.Window = r.state.Window[:windowLength-1]
-		}
-		last.from(&finished[i])
-		r.state.Window = append(r.state.Window, last)
+		r.newest().from(&finished[i])
 	}
+}
+
+// newest is the place in the window of one more episode.
+func (r *run) newest() *episode {
+	r.state.Episodes++
+	var last episode
+	if len(r.state.Window) == windowLength {
+		last = r.state.Window[0] // its memory serves again
+		copy(r.state.Window, r.state.Window[1:])
+		r.state.Window = r.state.Window[:windowLength-1]
+	}
+	r.state.Window = append(r.state.Window, last)
+	return &r.state.Window[len(r.state.Window)-1]
 }
 
 // from makes e what is remembered of an episode.
@@ -145,7 +150,7 @@ func (e *episode) from(x *envs.Episode) {
 // evaluation: what comes before it is done.
 func (r *run) scheduled(ctx context.Context) error {
 	plan, now := r.world.x.Train, r.state.Steps
-	before, last := now-cmp.Or(r.state.Round, int64(r.world.vector.NumEnvs())), now >= plan.Steps
+	before, last := now-cmp.Or(r.state.RoundSteps, int64(r.world.vector.NumEnvs())), now >= plan.Steps
 	due := func(every int64) bool { return every > 0 && (now/every > before/every || last) }
 	again := r.state.Interrupted
 	if again {

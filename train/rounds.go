@@ -18,8 +18,13 @@ import (
 
 // checkRollouts refuses workers for rounds where there are none.
 func (w *world) checkRollouts(o Options) error {
-	if o.Rollouts > 0 && w.rounds == nil {
+	switch {
+	case o.Rollouts == 0:
+		return nil
+	case w.rounds == nil:
 		return Usage("--rollouts: agent %s does not learn in rounds, want agent.rounds=true (of reinforce)", w.x.Agent.Name)
+	case o.Elsewhere == nil:
+		return Usage("--rollouts: there is no farm whose workers would play them")
 	}
 	return nil
 }
@@ -28,11 +33,11 @@ func (w *world) checkRollouts(o Options) error {
 func (r *run) round(ctx context.Context) error {
 	w, p := r.world, &r.phases
 	n := uint64(r.state.Episodes) / uint64(w.vector.NumEnvs())
-	var list []envs.Episode
+	var list []episode
 	var err error
 	w.rounds.BeginRound(n)
 	if r.opts.Rollouts > 0 {
-		list, err = r.rollOut(ctx, n)
+		list, err = r.farmRound(ctx, n)
 		p.lap(phaseStep)
 	} else {
 		list, err = w.playRound(p, func(steps int64) error {
@@ -59,20 +64,20 @@ func (r *run) round(ctx context.Context) error {
 		return err
 	}
 	p.lap(phaseStep)
-	r.state.Round = 0
+	r.state.RoundSteps = 0
 	for _, e := range list {
-		r.state.Round += e.Length
+		r.state.RoundSteps += e.Length
+		*r.newest() = e
 	}
-	r.state.Steps += r.state.Round
+	r.state.Steps += r.state.RoundSteps
 	r.count()
-	r.remember(list)
 	return nil
 }
 
 // playRound plays the copies' episodes to their ends and returns them in the order of the copies. It tells each how many
 // steps are done: an error ends it.
-func (w *world) playRound(p *phases, each func(steps int64) error) ([]envs.Episode, error) {
-	list := make([]envs.Episode, w.vector.NumEnvs())
+func (w *world) playRound(p *phases, each func(steps int64) error) ([]episode, error) {
+	list := make([]episode, w.vector.NumEnvs())
 	for steps := int64(0); !w.vector.RoundOver(); {
 		if err := each(steps); err != nil {
 			return nil, err
@@ -85,15 +90,16 @@ func (w *world) playRound(p *phases, each func(steps int64) error) ([]envs.Episo
 				steps++
 			}
 		}
-		for _, e := range w.vector.Finished {
-			list[e.Env] = e // its Info is the copy's own until its next episode
+		for i := range w.vector.Finished {
+			e := &w.vector.Finished[i]
+			list[e.Env].from(e)
 		}
 	}
 	return list, nil
 }
 
-// rolling is the configuration of a unit that plays a part of a round.
-type rolling struct {
+// rolloutPart is the configuration of a unit that plays a part of a round.
+type rolloutPart struct {
 	Experiment json.RawMessage `json:"experiment"`
 	// Policy is the file of the round's policy, under its own hash.
 	Policy farm.File `json:"policy"`
@@ -105,12 +111,12 @@ type rolling struct {
 
 // Files of a round.
 const (
-	rolledPolicy = "policy.safetensors"
-	rolledFile   = "round.played" // a line of JSON, the episodes, and what the learner says of them
+	rolloutPolicy = "policy.safetensors"
+	rolloutFile   = "round.played" // a line of JSON, the episodes, and what the learner says of them
 )
 
-// rollOut has workers play a round.
-func (r *run) rollOut(ctx context.Context, n uint64) (all []envs.Episode, err error) {
+// farmRound has workers play a round.
+func (r *run) farmRound(ctx context.Context, n uint64) (all []episode, err error) {
 	e := r.opts.Elsewhere
 	policy, err := r.putPolicy(ctx)
 	if err != nil {
@@ -123,8 +129,8 @@ func (r *run) rollOut(ctx context.Context, n uint64) (all []envs.Episode, err er
 	tasks, at, got := make([]farm.Task, parts), map[farm.Key]int{}, make([][]byte, parts)
 	for i := range tasks {
 		first, end := i*copies/parts, (i+1)*copies/parts
-		u := *r.rolled
-		q := rolling{u.Config, policy, n, first, end - first}
+		u := *r.rollout
+		q := rolloutPart{u.Config, policy, n, first, end - first}
 		if u.Config, err = json.Marshal(q); err != nil {
 			return nil, err
 		}
@@ -175,21 +181,12 @@ func (r *run) rollOut(ctx context.Context, n uint64) (all []envs.Episode, err er
 // putPolicy stores the policy of a round, and describes the run to workers before the first one.
 func (r *run) putPolicy(ctx context.Context) (f farm.File, err error) {
 	e := r.opts.Elsewhere
-	if r.rolled == nil {
+	if r.rollout == nil {
 		x := *r.world.x
 		x.Engine.Name, x.Train.Evaluate.Every = engines.Native, 0 // it is the one that acts
-		u := &farm.Unit{Kind: farm.Rollout, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels, Inputs: map[string]farm.Hash{}}
-		var inputs map[string]farm.File
-		if u.Config, inputs, err = e.Describe(&x); err != nil {
+		if r.rollout, err = e.Share(ctx, farm.Rollout, &x); err != nil {
 			return f, err
 		}
-		for path, in := range inputs {
-			if err := farm.PutFile(ctx, e.Farm, farm.InputsKey, path, in); err != nil {
-				return f, err
-			}
-			u.Inputs[in.Name] = in.Hash
-		}
-		r.rolled = u
 	}
 	p, err := r.world.learner.Policy()
 	if err != nil {
@@ -203,40 +200,35 @@ func (r *run) putPolicy(ctx context.Context) (f farm.File, err error) {
 	if err != nil {
 		return f, err
 	}
-	return farm.PutBytes(ctx, e.Farm, farm.HashOf(b), rolledPolicy, b)
+	return farm.PutBytes(ctx, e.Farm, farm.HashOf(b), rolloutPolicy, b)
 }
 
 // take adds a part of a round to the learner's, and returns its episodes.
-func (w *world) take(b []byte) ([]envs.Episode, error) {
+func (w *world) take(b []byte) (list []episode, err error) {
 	line, rest, _ := bytes.Cut(b, []byte("\n"))
-	var list []episode
 	if err := json.Unmarshal(line, &list); err != nil {
 		return nil, err
 	}
-	out := make([]envs.Episode, len(list))
+	want := len(w.vector.Spec().Info)
 	for i, e := range list {
-		if e.Length < 1 || len(e.Info) != len(w.vector.Spec().Info) {
-			return nil, fmt.Errorf("episode %d has %d steps and %d quantities, want steps and %d", i, e.Length, len(e.Info), len(w.vector.Spec().Info))
-		}
-		out[i] = envs.Episode{Return: float64(e.Return), Length: e.Length}
-		for _, x := range e.Info {
-			out[i].Info = append(out[i].Info, float64(x))
+		if e.Length < 1 || len(e.Info) != want {
+			return nil, fmt.Errorf("episode %d has %d steps and %d quantities, want steps and %d", i, e.Length, len(e.Info), want)
 		}
 	}
-	return out, w.rounds.TakePlayed(rest)
+	return list, w.rounds.TakePlayed(rest)
 }
 
-// roll carries out a unit that plays a part of a round.
-func (w *Worker) roll(ctx context.Context, u *farm.Unit, scratch string, steps *atomic.Int64) (res any, dir string, files []string,
+// rollout carries out a unit that plays a part of a round.
+func (w *Worker) rollout(ctx context.Context, u *farm.Unit, scratch string, steps *atomic.Int64) (res any, dir string, files []string,
 	err error) {
 	b, err := w.played(ctx, u, scratch, steps)
 	if err == nil {
-		err = durable.WriteFile(durable.Unsynced{}, filepath.Join(scratch, rolledFile), b)
+		err = durable.WriteFile(durable.Unsynced{}, filepath.Join(scratch, rolloutFile), b)
 	}
-	if err != nil && !errors.Is(err, farm.ErrGone) {
-		err = fmt.Errorf("unit %s: %w", u.Name, err)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("unit %s: %w", u.Name, err)
 	}
-	return struct{}{}, scratch, []string{rolledFile}, err
+	return struct{}{}, scratch, []string{rolloutFile}, nil
 }
 
 // played plays a part of a round.
@@ -244,8 +236,8 @@ func (w *Worker) played(ctx context.Context, u *farm.Unit, scratch string, steps
 	if err := harmless(u.Config); err != nil {
 		return nil, err
 	}
-	var q rolling
-	if err := json.Unmarshal(u.Config, &q); err != nil {
+	var q rolloutPart
+	if err := envs.ParseJSON(u.Config, &q); err != nil {
 		return nil, err
 	}
 	part, back, err := w.part(ctx, u, &q, scratch)
@@ -283,11 +275,7 @@ func (w *Worker) played(ctx context.Context, u *farm.Unit, scratch string, steps
 	if err != nil {
 		return nil, err
 	}
-	kept := make([]episode, len(list))
-	for i := range list {
-		kept[i].from(&list[i])
-	}
-	if b, err = json.Marshal(kept); err != nil {
+	if b, err = json.Marshal(list); err != nil {
 		return nil, err
 	}
 	return part.rounds.AppendPlayed(append(b, '\n'))
@@ -295,7 +283,7 @@ func (w *Worker) played(ctx context.Context, u *farm.Unit, scratch string, steps
 
 // part makes what a unit plays with, or takes what the unit of an earlier round has given back, for rounds may be shorter than
 // making it takes. With inputs, which go with the unit, it is made each time.
-func (w *Worker) part(ctx context.Context, u *farm.Unit, q *rolling, scratch string) (part *world, back func(), err error) {
+func (w *Worker) part(ctx context.Context, u *farm.Unit, q *rolloutPart, scratch string) (part *world, back func(), err error) {
 	key := farm.HashOf(fmt.Appendf(nil, "%d %d %d %s", u.Seed, q.First, q.Envs, q.Experiment))
 	if len(u.Inputs) == 0 {
 		if was, ok := w.parts.LoadAndDelete(key); ok {

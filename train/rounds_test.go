@@ -16,9 +16,9 @@ import (
 	"github.com/stoker-rl/stoker/internal/must"
 )
 
-// inTurns are experiments that learn in rounds: with a value, over job sets that recur, of several agents, and over graphs
+// roundExperiments are experiments that learn in rounds: with a value, over job sets that recur, of several agents, and over graphs
 // beside a rule.
-var inTurns = map[string]string{
+var roundExperiments = map[string]string{
 	"cartpole": `
 env: {id: stoker/CartPole-v1}
 agent: {name: reinforce, rounds: true, hidden: [5], rows: 16, replay: {trajectories: 9, draw: 2}}
@@ -37,18 +37,18 @@ agent: {name: reinforce, rounds: true, graph: {hidden: 4, layers: 1}, baseline: 
 `,
 }
 
-func inRoundsOf(t testing.TB, name string) string {
+func roundsOf(t testing.TB, name string) string {
 	t.Helper()
-	return "name: a\nseed: 5\n" + inTurns[name] +
+	return "name: a\nseed: 5\n" + roundExperiments[name] +
 		"train: {steps: 600, envs: 5, log_every: 100, evaluate: {every: 200, episodes: 2}, checkpoint: {every: 150}}\n"
 }
 
 // Rounds that workers play in parts leave the bytes of those that the run plays itself, for any number of parts and
 // workers, and wherever the run is stopped and goes on.
 func TestRollouts(t *testing.T) {
-	for name := range inTurns {
+	for name := range roundExperiments {
 		t.Run(name, func(t *testing.T) {
-			text := inRoundsOf(t, name)
+			text := roundsOf(t, name)
 			home := start(t, parse(t, text))
 			want := outcome(t, fast{}, home)
 			// A run that plays its rounds itself stops in the middle of one, and forgets what it had played of it.
@@ -82,7 +82,7 @@ func TestRollouts(t *testing.T) {
 
 // An update learns from one whole episode of each environment, and only steps that were played are counted.
 func TestRounds(t *testing.T) {
-	r := underwayIn(t, inRoundsOf(t, "cartpole"))
+	r := betweenRounds(t, roundsOf(t, "cartpole"))
 	for n := range 5 {
 		before := r.state.Steps
 		must.Do(t, r.step(t.Context()))
@@ -95,8 +95,8 @@ func TestRounds(t *testing.T) {
 				t.Errorf("an episode of %d steps returns %g", e.Length, e.Return)
 			}
 		}
-		if r.state.Steps-before != steps || r.state.Round != steps {
-			t.Errorf("%d steps are counted, and %d of the round, want %d", r.state.Steps-before, r.state.Round, steps)
+		if r.state.Steps-before != steps || r.state.RoundSteps != steps {
+			t.Errorf("%d steps are counted, and %d of the round, want %d", r.state.Steps-before, r.state.RoundSteps, steps)
 		}
 		values := map[string]float64{}
 		r.world.learner.Metrics(func(name string, x float64) { values[name] = x })
@@ -106,7 +106,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-func underwayIn(t *testing.T, text string) *run {
+func betweenRounds(t *testing.T, text string) *run {
 	t.Helper()
 	w := must.Get(build(parse(t, text), 0, 0))(t)
 	t.Cleanup(w.close)
@@ -116,8 +116,8 @@ func underwayIn(t *testing.T, text string) *run {
 
 // What a worker sends is refused where it is cut or is no part of the round, with nothing learned from it.
 func TestTakePlayed(t *testing.T) {
-	text := inRoundsOf(t, "cartpole")
-	a, b := underwayIn(t, text), underwayIn(t, text)
+	text := roundsOf(t, "cartpole")
+	a, b := betweenRounds(t, text), betweenRounds(t, text)
 	a.world.rounds.BeginRound(0)
 	p := newPhases(0)
 	must.Get(a.world.playRound(&p, func(int64) error { return nil }))(t)
@@ -163,7 +163,7 @@ func (b breaking) Done(ctx context.Context, l *farm.Lease, r farm.Result) error 
 
 // A round that fails, or is stopped, leaves the run at its last checkpoint, from which it goes on to the same bytes.
 func TestRolloutsFail(t *testing.T) {
-	text := inRoundsOf(t, "spread")
+	text := roundsOf(t, "spread")
 	want := outcome(t, fast{}, start(t, parse(t, text)))
 	n := 0
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -201,7 +201,7 @@ func TestRolloutsFail(t *testing.T) {
 
 // Units of rounds that ask for what there is not are refused, and so are configurations.
 func TestRolloutsRefused(t *testing.T) {
-	text := inRoundsOf(t, "cartpole")
+	text := roundsOf(t, "cartpole")
 	for _, c := range []struct {
 		sets []string
 		want string
@@ -218,18 +218,22 @@ func TestRolloutsRefused(t *testing.T) {
 			t.Errorf("%v: error %v, want %q", c.sets, err, c.want)
 		}
 	}
+	if _, err := Start(t.Context(), parse(t, text), Options{RunsDir: t.TempDir(), Rollouts: 2}); !errors.Is(err, ErrUsage) {
+		t.Errorf("without a farm: %v", err)
+	}
 	f := farm.NewLocal()
 	away(t, f, 1, nil)
 	e := away(t, f, 0, nil)
 	config, _, err := e.Describe(parse(t, text))
 	must.Do(t, err)
-	policy := must.Get(farm.PutBytes(t.Context(), f, farm.HashOf([]byte("x")), rolledPolicy, []byte("x")))(t)
+	policy := must.Get(farm.PutBytes(t.Context(), f, farm.HashOf([]byte("x")), rolloutPolicy, []byte("x")))(t)
 	for _, c := range []struct{ config, want string }{
 		{`{"experiment": %s, "first": 4, "envs": 2}`, "from 4 on"},
 		{`{"experiment": %s, "first": -1, "envs": 2}`, "from -1 on"},
 		{`{"experiment": %s, "first": 0, "envs": 0}`, "from 0 on"},
 		{`{"experiment": %s, "first": 0, "envs": 2, "policy": {"name": "p", "sha256": "` + string(policy.Hash) + `", "size": 1}}`, "safetensors"},
 		{`{"experiment": {"name": "/etc/passwd"}}`, "a path of this machine"},
+		{`{"experiment": %s, "frist": 1, "envs": 2}`, "unknown field"},
 	} {
 		u := farm.Unit{Name: "u", Kind: farm.Rollout, Revision: revision, Kernels: e.Kernels,
 			Config: []byte(strings.Replace(c.config, "%s", string(config), 1))}

@@ -117,7 +117,7 @@ type run struct {
 	shape    []byte // the part of the configuration that shapes results, as JSON
 	from     int64  // steps done before this process
 	last     evaluation
-	rolled   *farm.Unit // what the units of all rounds share, nil before the first
+	rollout  *farm.Unit // what the units of all rounds share, nil before the first
 	saved    int64      // steps of the last checkpoint, -1 before the first
 	started  time.Time  // when the run's first process began
 	planned  int64      // steps that run.json names, 0 where there is none

@@ -38,8 +38,8 @@ const (
 type loopState struct {
 	Steps    int64 `json:"steps"`
 	Episodes int64 `json:"episodes"`
-	// Round is the number of steps of the last round, 0 where the learner does not learn in rounds.
-	Round int64 `json:"round,omitempty"`
+	// RoundSteps is the number of steps of the last round, 0 where the learner does not learn in rounds.
+	RoundSteps int64 `json:"round_steps,omitempty"`
 	// Window is the last episodes, oldest first.
 	Window []episode `json:"window"`
 	// Best is the best evaluation so far and the checkpoint that it decided; Value is nil before the first.

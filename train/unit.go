@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -88,6 +89,23 @@ func (p Planned) unit(e *Elsewhere) (u farm.Unit, inputs map[string]farm.File, e
 		u.Inputs[f.Name] = f.Hash
 	}
 	return u, inputs, u.Check()
+}
+
+// Share describes an experiment to workers, and stores the files that it names: a unit to which is added what is wanted.
+func (e *Elsewhere) Share(ctx context.Context, kind farm.Kind, x *configs.Experiment) (*farm.Unit, error) {
+	u := &farm.Unit{Kind: kind, Seed: x.Seed, Revision: e.Revision, Kernels: e.Kernels, Inputs: map[string]farm.Hash{}}
+	var inputs map[string]farm.File
+	var err error
+	if u.Config, inputs, err = e.Describe(x); err != nil {
+		return nil, err
+	}
+	for path, f := range inputs {
+		if err := farm.PutFile(ctx, e.Farm, farm.InputsKey, path, f); err != nil {
+			return nil, err
+		}
+		u.Inputs[f.Name] = f.Hash
+	}
+	return u, nil
 }
 
 // Describe returns what a unit says of an experiment, and the files that it names, by their paths here.

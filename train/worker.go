@@ -74,7 +74,7 @@ func (w *Worker) Do(ctx context.Context, l *farm.Lease, steps *atomic.Int64) (r 
 	if l.Unit.Kind == farm.Evaluate && w.Evaluate != nil {
 		res, dir, files, err = w.evaluate(unit, &l.Unit, scratch, steps)
 	} else if l.Unit.Kind == farm.Rollout {
-		res, dir, files, err = w.roll(unit, &l.Unit, scratch, steps)
+		res, dir, files, err = w.rollout(unit, &l.Unit, scratch, steps)
 	} else {
 		res, dir, err = w.train(unit, l, scratch, steps)
 	}

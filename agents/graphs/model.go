@@ -123,8 +123,8 @@ func NewModel(c ModelConfig, ctx *agents.Context) (*Model, error) {
 	return m, errors.Join(ctx.Train.Err(), ctx.Act.Err())
 }
 
-// Act draws the choices of all agents of v, those of copy i from s[i], and writes their ln π by row: agent j of copy i is row i·Agents + j.
-// Where taught is not nil, a row does as it says, or as the policy draws where it says nil.
+// Act draws the choices of all agents of v, those of copy i from s[i], and writes their ln π by row: agent j of copy i is
+// row i·Agents + j. Where taught is not nil, a row does as it says, or as the policy draws where it says nil.
 func (m *Model) Act(v *envs.Vector, s []*rng.Stream, logp []float32, taught func(row int) []float32) error {
 	for i := range m.obs {
 		m.obs[i], m.acts[i] = &v.Obs.Env(i).Kinds[0], v.Act.Env(i).Kinds[0]

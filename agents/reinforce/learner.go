@@ -27,8 +27,8 @@ type model interface {
 	newObservations() observations
 	record(s observations, o *envs.KindObservation, agent int)
 
-	// Act draws the actions of all agents, of each copy from a stream, and writes their ln π by row. Rows that are taught take that action. Legal is
-	// what was legal in the last Act, [rows, N], over all components.
+	// Act draws the actions of all agents, those of copy i from s[i], and writes their ln π by row. Rows that are taught
+	// take that action. Legal is what was legal in the last Act, [rows, N], over all components.
 	Act(v *envs.Vector, s []*rng.Stream, logp []float32, taught func(row int) []float32) error
 	Legal() []bool
 	// Sync copies the learned policy's parameters to the network that acts.
