@@ -284,7 +284,7 @@ func (r *Report) ScaleFor(names *catalog.Catalog, s Source, id string, target fl
 		out.Set = append(out.Set, fmt.Sprintf("workload.sample=%d", s.Sample))
 	}
 	if len(s.Days) > 0 {
-		out.Set = append(out.Set, "workload.days=["+joined(s.Days)+"]")
+		out.Set = append(out.Set, "workload.days="+strings.ReplaceAll(fmt.Sprint(s.Days), " ", ","))
 	}
 	if c, ok := config.(*placement.Config); ok {
 		c.Workload = placement.Azure
@@ -347,12 +347,4 @@ func Loaded(names *catalog.Catalog) []string {
 		}
 	}
 	return slices.Clip(out)
-}
-
-func joined(days []int) string {
-	out := make([]string, len(days))
-	for i, d := range days {
-		out[i] = strconv.Itoa(d)
-	}
-	return strings.Join(out, ",")
 }

@@ -3,6 +3,7 @@ package traces
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -24,7 +25,7 @@ func Text(r *Report) string {
 		fmt.Fprintf(&b, "missing: %s\n", strings.Join(r.Missing, ", "))
 	}
 	fmt.Fprintf(&b, "\nrate over time, requests/s by %s, 0 to %s\n%s\n\n", report.Count(r.perColumn(), "minute"),
-		short(r.columnPeak()), r.spark())
+		short(slices.Max(r.columnRates())), r.spark())
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "mean rate\t%s requests/s\t\n", short(r.Rate))
 	fmt.Fprintf(t, "minutes' rates\t%s · %s · %s · %s\trequests/s: 5th, 50th, 95th and 99th percentile\n", short(r.Rates.P5),
@@ -89,26 +90,17 @@ func (r *Report) columnRates() []float64 {
 	return out
 }
 
-func (r *Report) columnPeak() float64 {
-	var peak float64
-	for _, x := range r.columnRates() {
-		peak = max(peak, x)
-	}
-	return peak
-}
-
 // spark draws the rate in one line, from 0 to the highest column.
 func (r *Report) spark() string {
 	levels := []rune("▁▂▃▄▅▆▇█")
-	peak := r.columnPeak()
+	rates := r.columnRates()
 	var b strings.Builder
-	for _, x := range r.columnRates() {
-		switch {
-		case x == 0:
-			b.WriteRune(' ')
-		default:
-			b.WriteRune(levels[min(len(levels)-1, int(x/peak*float64(len(levels))))])
+	for _, x := range rates {
+		sign := ' '
+		if x > 0 {
+			sign = levels[min(len(levels)-1, int(x/slices.Max(rates)*float64(len(levels))))]
 		}
+		b.WriteRune(sign)
 	}
 	return b.String()
 }
@@ -125,13 +117,7 @@ func length(minutes int) string {
 }
 
 // grouped writes a number with commas between thousands.
-func grouped(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func grouped(n uint64) string { return report.Round(float64(n), 0) }
 
 // short writes a number with three digits.
 func short(x float64) string {

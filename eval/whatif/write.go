@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -143,16 +144,6 @@ func seconds(x float64) string {
 
 func usd(x float64) string { return fmt.Sprintf("%.2f", x) }
 
-// options describes a plan's choices for a row of a table: variant and memory size of each function.
-func options(m *variants.Model, choice []int) []string {
-	var out []string
-	for f, c := range choice {
-		o := m.Options[f][c]
-		out = append(out, m.Variants[f][o.Variant].Name, report.Exact(o.MB))
-	}
-	return out
-}
-
 // Front is the exact trade-offs of an application between time, cost and accuracy.
 type Front struct {
 	model *variants.Model
@@ -176,8 +167,12 @@ func (f *Front) WriteCSV(file string) error {
 	}
 	rows := [][]string{head}
 	for _, p := range f.plans {
-		rows = append(rows, append([]string{report.Exact(p.Accuracy), report.Exact(p.Seconds), report.Exact(p.USD)},
-			options(f.model, p.Choice)...))
+		row := report.Cells(p.Accuracy, p.Seconds, p.USD)
+		for i, c := range p.Choice {
+			o := f.model.Options[i][c]
+			row = report.Cells(row, f.model.Variants[i][o.Variant].Name, o.MB)
+		}
+		rows = append(rows, row)
 	}
 	return report.WriteFile(filepath.Dir(file), filepath.Base(file), rows)
 }
@@ -274,10 +269,7 @@ func (f *Front) atLeast(accuracy float64) []variants.Plan {
 		}
 	}
 	slices.SortFunc(all, func(a, b variants.Plan) int {
-		if a.Seconds < b.Seconds || a.Seconds == b.Seconds && a.USD < b.USD {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.USD, b.USD))
 	})
 	out := all[:0]
 	for _, p := range all {
