@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +11,6 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
-	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -207,11 +205,4 @@ func (r *Report) add(kind string, t report.Table) {
 	if err := t.Check(); err != nil {
 		r.Fail("%s %w", kind, err)
 	}
-}
-
-// drawn is a figure as the bytes of a PNG file.
-func drawn(f *chart.Figure) ([]byte, error) {
-	var b bytes.Buffer
-	err := f.CompactPNG(&b, dpi)
-	return b.Bytes(), err
 }

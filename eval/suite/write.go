@@ -112,15 +112,14 @@ func write(dir string, r *Report, res *Result) error {
 	files := map[string][]byte{PageFile: []byte(Markdown(res, r.tables, r.figures))}
 	all := append([]report.Table{rowTable(res.Rows)}, r.tables...)
 	for _, f := range r.figures {
-		image, err := drawn(f.Chart)
-		if err != nil {
+		var image, page bytes.Buffer
+		if err := f.Chart.CompactPNG(&image, dpi); err != nil {
 			return fmt.Errorf("%s.png: %w", f.Name, err)
 		}
-		var page bytes.Buffer
 		if err := f.Chart.PDF(&page); err != nil {
 			return fmt.Errorf("%s.pdf: %w", f.Name, err)
 		}
-		files[f.Name+".png"], files[f.Name+".pdf"] = image, page.Bytes()
+		files[f.Name+".png"], files[f.Name+".pdf"] = image.Bytes(), page.Bytes()
 		all = append(all, f.Data())
 	}
 	for _, t := range all {
@@ -229,7 +228,7 @@ func (res *Result) verdictLines() [][]string {
 // Markdown is suite.md: a page that shows everything.
 func Markdown(res *Result, tables []report.Table, figures []report.Figure) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s. The paper: %s.\n\n", res.Suite, capital(res.Doc), res.Paper)
+	fmt.Fprintf(&b, "# %s\n\n%s. The paper: %s.\n\n", res.Suite, strings.ToUpper(res.Doc[:1])+res.Doc[1:], res.Paper)
 	fmt.Fprintf(&b, "`%s` makes this page, its tables and its figures again (revision %s).\n", res.Command, res.Revision)
 	if res.Quick {
 		b.WriteString("This is a quick run: fewer seeds than the full one has, and less of what takes long.\n")
@@ -269,13 +268,6 @@ func Markdown(res *Result, tables []report.Table, figures []report.Figure) strin
 	}
 	res.verdicts(&b)
 	return b.String()
-}
-
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // rowTexts are the rows for people; columns that are empty throughout are left out.
