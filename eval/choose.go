@@ -178,30 +178,30 @@ func (c *Choice) addLearned(path string, sets []string) error {
 	if err != nil {
 		return err
 	}
+	called, err := callOf(ck, path, x.Name)
+	if err != nil {
+		return err
+	}
 	v := trained.Version(ck.Dir())
 	at, ok := c.groups[key]
 	if !ok {
 		at = len(c.Contestants)
 		c.groups[key] = at
-		called, err := callOf(ck, path, x.Name)
-		if err != nil {
-			return err
-		}
 		c.called = append(c.called, called)
 		c.Contestants = append(c.Contestants, Contestant{Name: called.base, Kind: catalog.Learned})
 		c.chosen = append(c.chosen, configs.Choice{})
-		c.trainedOn(at, trained)
-		own, err := train.ReadExperiment(ck, nil, c.names)
+		own, err := train.ReadExperiment(ck, nil, c.names) // settings of the evaluation are not those of training
 		if err != nil {
 			return err
+		}
+		if l := train.TrainedLoad(ck, own); l != nil {
+			c.loads[at] = l
 		}
 		if key, dial := dialOf(own); len(dial) == 2 {
 			c.dialKey, c.dials[at] = key, dial
 		}
 	}
-	if called, err := callOf(ck, path, x.Name); err != nil {
-		return err
-	} else if called.base != c.called[at].base { // runs of several names: by the experiment
+	if called.base != c.called[at].base { // runs of several names: by the experiment
 		c.called[at].base = x.Name + stepOf(ck, path)
 	}
 	con := &c.Contestants[at]

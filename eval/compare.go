@@ -3,7 +3,6 @@ package eval
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
@@ -207,8 +206,7 @@ func (s *Summary) verdict(by Criteria, o Comparison) Verdict {
 		return v
 	}
 	m := *by.Constraint
-	at := slices.IndexFunc(s.Comparisons, func(c Comparison) bool { return c.A == o.A && c.B == o.B && c.Metric == m.Name })
-	c := s.Comparisons[at]
+	c := *s.comparison(v, m.Name)
 	v.ConstraintVerdict = c.Verdict
 	v.Constraint, v.Margin = m.Name, Number(by.margin(float64(s.policy(o.B).Metrics[m.Name].Mean)))
 	ends := stats.Comparison{SimultaneousLow: float64(c.SimultaneousLo), SimultaneousHigh: float64(c.SimultaneousHi)}

@@ -199,40 +199,30 @@ func (p *painter) curve() {
 		curves[i].Steps = append(curves[i].Steps, int64(t.Number(r, "step")))
 		curves[i].Values = append(curves[i].Values, t.Number(r, "value"))
 	}
-	f := curveFigure(curves, p.s.metricUnit(curves[0].Metric), func(group string, i int) chart.Style {
+	tag := curves[0].Metric
+	unit := p.s.metric(quantityIn(tag)).Unit // "" where it is none of the evaluation's
+	f := curveFigure(curves, unit, func(group string, i int) chart.Style {
 		if at := slices.Index(p.s.names(), group); at >= 0 {
 			return p.styles[at]
 		}
 		return chart.Styles(len(p.styles) + i)
 	})
 	f.Under = p.s.Env
-	f.Title = "Learning curve: " + ofWhat(curves[0].Metric)
-	curveLevels(f, p.s.Plots.Levels, curves[0].Metric, p.s.metricUnit(curves[0].Metric))
+	// The tables are of other episodes, so that the last point is not their number.
+	f.Title = "Learning curve: training's own episodes, not the tables'"
+	if strings.HasPrefix(tag, "eval/") {
+		f.Title = "Learning curve: evaluations during training, other episodes than the tables'"
+	}
+	curveLevels(f, p.s.Plots.Levels, tag, unit)
 	p.finish(f, curveName)
 }
 
-// ofWhat says of which episodes a curve is: the tables' are others, so that its last point is not their number.
-func ofWhat(metric string) string {
-	if strings.HasPrefix(metric, "eval/") {
-		return "evaluations during training, other episodes than the tables'"
-	}
-	return "training's own episodes, not the tables'"
-}
-
-// metricUnit is the unit of a logged metric, "" where it is none of the evaluation's.
-func (s *Summary) metricUnit(tag string) string {
-	name := tag[strings.LastIndexByte(tag, '/')+1:]
-	for _, m := range s.Metrics {
-		if m.Name == name {
-			return m.Unit
-		}
-	}
-	return ""
-}
+// quantityIn is the quantity that a tag logs.
+func quantityIn(tag string) string { return tag[strings.LastIndexByte(tag, '/')+1:] }
 
 // curveLevels draws the known levels of what a tag logs.
 func curveLevels(f *chart.Figure, levels []envs.Level, tag, unit string) {
-	name := tag[strings.LastIndexByte(tag, '/')+1:]
+	name := quantityIn(tag)
 	if tag == "eval/mean_reward" || tag == "rollout/ep_rew_mean" {
 		name = envs.ReturnLevel
 	}

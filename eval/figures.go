@@ -222,10 +222,8 @@ func (p *painter) bandsAre() string {
 
 // bounds says what the bars of a figure are.
 func (p *painter) bounds() string {
-	for _, pol := range p.s.Policies {
-		if p.s.few(pol.Name) {
-			return "95 % intervals; rings and range of 2 or 3 training seeds"
-		}
+	if slices.ContainsFunc(p.s.names(), p.s.few) {
+		return "95 % intervals; rings and range of 2 or 3 training seeds"
 	}
 	return "95 % intervals"
 }

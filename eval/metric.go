@@ -32,21 +32,15 @@ type Metric struct {
 var ReturnMetric = Metric{Name: "return", Unit: "1", Better: envs.Higher,
 	Doc: "sum over steps of the mean reward of the agents"}
 
-// returnIn is the return of an environment. Where that names a constraint, a return assumes service: rewards sum up
-// prices and returns of requests.
-func returnIn(spec *envs.Spec) Metric {
-	m := ReturnMetric
-	m.AssumesService = spec.Constraint != ""
-	return m
-}
-
 // Metrics returns the metrics of the given names, or all quantities that have a better direction, and the return.
 func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
 	known := []Metric{}
 	for _, q := range spec.Info {
 		known = append(known, Metric{q.Name, q.Unit, q.Better, q.Doc, q.Bounds, q.AssumesService})
 	}
-	known = append(known, returnIn(spec))
+	own := ReturnMetric
+	own.AssumesService = spec.Constraint != "" // rewards sum up prices and returns of requests then
+	known = append(known, own)
 	if len(names) == 0 {
 		return slices.DeleteFunc(known, func(m Metric) bool { return m.Better == envs.Neither }), nil
 	}

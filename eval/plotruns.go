@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -56,18 +57,8 @@ func (p RunPlot) filled() (RunPlot, error) {
 	if p.Catalog == nil {
 		p.Catalog = catalog.Default()
 	}
-	if p.Average == "" {
-		p.Average = AverageIQM
-	}
-	if p.Band == "" {
-		p.Band = BandInterval
-	}
-	if p.Name == "" {
-		p.Name = curveName
-	}
-	if p.Out == "" {
-		p.Out = "."
-	}
+	p.Average, p.Band = cmp.Or(p.Average, AverageIQM), cmp.Or(p.Band, BandInterval)
+	p.Name, p.Out = cmp.Or(p.Name, curveName), cmp.Or(p.Out, ".")
 	switch {
 	case !(p.Smooth >= 0 && p.Smooth < 1):
 		return p, train.Usage("smoothing is %g, want a factor from 0 (none) to below 1, such as 0.9", p.Smooth)
@@ -257,7 +248,7 @@ func quantityOf(spec *envs.Spec, metric string) envs.Quantity {
 	if spec == nil {
 		return envs.Quantity{}
 	}
-	i, err := spec.InfoIndex(metric[strings.LastIndexByte(metric, '/')+1:])
+	i, err := spec.InfoIndex(quantityIn(metric))
 	if err != nil {
 		return envs.Quantity{}
 	}

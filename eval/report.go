@@ -114,10 +114,10 @@ func newReport(dir string, s *Summary) (*page, error) {
 	if err := r.draw(dir); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(r.Figures, func(f reportFigure) bool { return f.name == frontierName }); i >= 0 {
-		r.lead(i)
-	} else if i := slices.IndexFunc(r.Figures, func(f reportFigure) bool { return f.name == "scatter" }); i >= 0 {
-		r.lead(i)
+	for _, name := range []string{frontierName, "scatter"} {
+		if i := slices.IndexFunc(r.Figures, func(f reportFigure) bool { return f.name == name }); i >= 0 && r.Lead == nil {
+			r.Lead, r.Figures = new(r.Figures[i]), slices.Delete(r.Figures, i, i+1)
+		}
 	}
 	if r.Equal = s.frontierRows(); len(r.Equal) > 0 {
 		r.EqualTitle = s.frontierTitle()
@@ -130,12 +130,6 @@ func newReport(dir string, s *Summary) (*page, error) {
 	var err error
 	r.Settings, err = s.settings()
 	return r, err
-}
-
-// lead moves a figure to the front of the page.
-func (r *page) lead(i int) {
-	f := r.Figures[i]
-	r.Lead, r.Figures = &f, slices.Delete(r.Figures, i, i+1)
 }
 
 var dataFiles = []reportFile{
@@ -167,11 +161,8 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 	v := reportVerdicts{Policy: a, Scopes: s.scopes(a)}
 	for _, c := range s.against(a, s.Metrics[0].Name) {
 		v.Baselines = append(v.Baselines, c.B)
-		line := reportLine{Baseline: c.B, Single: s.conclusion(a, c.B)}
-		if i := slices.IndexFunc(s.Verdicts, func(v Verdict) bool { return v.A == a && v.B == c.B }); i >= 0 {
-			line.Verdict, line.Why = s.Verdicts[i].Verdict, s.Verdicts[i].Why
-		}
-		v.Lines = append(v.Lines, line)
+		on := s.verdictOn(a, c.B)
+		v.Lines = append(v.Lines, reportLine{Baseline: c.B, Verdict: on.Verdict, Why: on.Why, Single: s.conclusion(a, c.B)})
 	}
 	for _, m := range s.Metrics {
 		l := s.lines(a, m)

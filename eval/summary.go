@@ -306,11 +306,3 @@ func (s *Summary) SetLoad(p *Played, r *envs.LoadReport) error {
 	}
 	return nil
 }
-
-// loadLines are the warnings about the load, for the head of an evaluation.
-func (s *Summary) loadLines() []string {
-	if s.Load == nil {
-		return nil
-	}
-	return s.Load.Warnings
-}

@@ -108,8 +108,10 @@ func Text(s *Summary) string { return TextAt(s, TextWidth) }
 func TextAt(s *Summary, width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n%s\n\n", wrap(s.Summary+".", width), wrap(s.heading(), width), wrap(s.who(), width))
-	for _, w := range s.loadLines() {
-		fmt.Fprintf(&b, "%s\n\n", wrap("Load: "+w+".", width))
+	if s.Load != nil {
+		for _, w := range s.Load.Warnings {
+			fmt.Fprintf(&b, "%s\n\n", wrap("Load: "+w+".", width))
+		}
 	}
 	for _, o := range s.Out {
 		fmt.Fprintf(&b, "%s\n\n", wrap(o.String()+".", width))
@@ -216,13 +218,7 @@ func title(m Metric, write report.Format) string {
 
 // arrow shows where a metric is better.
 func arrow(b envs.Better) string {
-	switch b {
-	case envs.Lower:
-		return "↓"
-	case envs.Higher:
-		return "↑"
-	}
-	return ""
+	return map[envs.Better]string{envs.Lower: "↓", envs.Higher: "↑"}[b]
 }
 
 // label is a quantity with its unit, where that says more.

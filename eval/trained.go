@@ -215,17 +215,6 @@ func (c *Choice) Close() {
 	}
 }
 
-// trainedOn remembers the load that a contestant was trained on. Settings of the evaluation are not those of training.
-func (c *Choice) trainedOn(at int, t *Trained) {
-	x, err := train.ReadExperiment(t.Checkpoint, nil, c.names)
-	if err != nil {
-		return // its load is not known then
-	}
-	if l := train.TrainedLoad(t.Checkpoint, x); l != nil {
-		c.loads[at] = l
-	}
-}
-
 // TrainedLoads are the loads that the learned contestants were trained on, as far as they are known.
 func (c *Choice) TrainedLoads() []envs.TrainedLoad {
 	var out []envs.TrainedLoad
