@@ -161,7 +161,7 @@ func Read(s *sweep.Sweep, metric, at string) (*Board, error) {
 		b.log[r.Key] = r.Law.Log()
 	}
 	decides := train.EvalMetric(x.Train.Evaluate.Metric)
-	higher, err := decidesHigher(x)
+	best, err := MetricOf(x, "")
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func Read(s *sweep.Sweep, metric, at string) (*Board, error) {
 			case b.Study != nil:
 				b.scored(&run)
 			case r.Status == sweep.Finished:
-				b.value(&run, s.Folder(r), decides, higher)
+				b.value(&run, s.Folder(r), decides, best.Better == envs.Higher)
 			}
 			row.Runs = append(row.Runs, run)
 		}
@@ -191,13 +191,8 @@ func Read(s *sweep.Sweep, metric, at string) (*Board, error) {
 	return b, nil
 }
 
-// decidesHigher reports whether more is better of what decides the best checkpoint.
-func decidesHigher(x *configs.Experiment) (bool, error) {
-	m, err := MetricOf(x, "")
-	return m.Better == envs.Higher, err
-}
-
-// value reads a run's values. A run without the metric has none.
+// value reads a run's values; higher says that more is better of what decides the best checkpoint. A run without the metric
+// has none.
 func (b *Board) value(r *Run, dir, decides string, higher bool) {
 	c, err := eval.ReadCurve(dir, "", b.Tag)
 	if err != nil || len(c.Steps) == 0 {

@@ -155,12 +155,12 @@ func (b *Board) effect(key, dir string) ([]string, error) {
 	parts := b.split(key, points)
 	numeric := !slices.ContainsFunc(points, func(p point) bool { return math.IsNaN(p.x) })
 	joined := numeric && b.grid[key]
-	panel := b.words(key, list, parts)
+	panel, height := b.words(key, list, parts), max(140, 60+vg.Length(len(list))*26)
 	if numeric {
-		panel = b.numbers(key, list, parts, joined)
+		panel, height = b.numbers(key, list, parts, joined), 280
 	}
 	title := fmt.Sprintf("Effect of %s on %s in %s", configs.ShortKey(key, b.Keys), words.Of(b.Metric.Name), b.Env)
-	f := &chart.Figure{Title: title, Panels: []*chart.Panel{panel}, Columns: 1, Width: 480, Height: b.height(list)}
+	f := &chart.Figure{Title: title, Panels: []*chart.Panel{panel}, Columns: 1, Width: 480, Height: height}
 	if len(parts) == 1 {
 		f.Key = []chart.Entry{{Text: "a run", Style: runStyle, Dot: true}}
 	}
@@ -178,13 +178,6 @@ func (b *Board) effect(key, dir string) ([]string, error) {
 // repeats reports whether a value has several runs, so that a mean says more than its point.
 func repeats(list []level) bool {
 	return slices.ContainsFunc(list, func(l level) bool { return len(l.y) > 1 })
-}
-
-func (b *Board) height(list []level) vg.Length {
-	if math.IsNaN(list[0].x) || math.IsNaN(list[len(list)-1].x) {
-		return max(140, 60+vg.Length(len(list))*26)
-	}
-	return 280
 }
 
 // axis is the metric's label: its name, its unit and of when it is.

@@ -159,12 +159,8 @@ func (f *Final) Write(dir string) error {
 	rows := [][]string{{"name", "settings", "search_steps", "search", "after", "after_low", "after_high", "difference", "test",
 		"test_low", "test_high", "over_base", "over_base_low", "over_base_high", "decided"}}
 	for _, r := range f.Rows {
-		row := report.Cells(r.Name, r.settings(), r.Steps)
-		for _, x := range []eval.Number{r.Search, r.After.Mean, r.After.Low, r.After.High, r.Difference, r.Test.Mean, r.Test.Low, r.Test.High,
-			r.OverBase.Mean, r.OverBase.Low, r.OverBase.High} {
-			row = report.Cells(row, x)
-		}
-		rows = append(rows, report.Cells(row, r.Decided))
+		rows = append(rows, report.Cells(r.Name, r.settings(), r.Steps, r.Search, r.After.Mean, r.After.Low, r.After.High, r.Difference,
+			r.Test.Mean, r.Test.Low, r.Test.High, r.OverBase.Mean, r.OverBase.Low, r.OverBase.High, r.Decided))
 	}
 	out.CSV("final.csv", rows)
 	_, err := out.Files()
