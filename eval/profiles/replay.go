@@ -66,6 +66,12 @@ var designs = []string{"parrotfish", "even"}
 // tally gathers errors of a design with so many sizes: per seed the sums over functions.
 type tally struct{ runs, published, chosen []float64 }
 
+func (t *tally) add(seed int, runs, published, chosen float64) {
+	t.runs[seed] += runs
+	t.published[seed] += published
+	t.chosen[seed] += chosen
+}
+
 // Replay buys runs of functions that were measured at many sizes, as Parrotfish would and at sizes that are spread evenly,
 // and says how far the laws fitted to them err over all sizes.
 func Replay(r io.Reader, o ReplayOptions) (*Replayed, error) {
@@ -156,10 +162,7 @@ func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally,
 		if err != nil {
 			return false
 		}
-		t := &tallies["parrotfish"][len(b.Sizes)]
-		t.runs[seed] += float64(b.Runs)
-		t.published[seed] += published
-		t.chosen[seed] += chosen
+		tallies["parrotfish"][len(b.Sizes)].add(seed, float64(b.Runs), published, chosen)
 		if !stopped && (b.Known > o.Parrotfish.Known || len(b.Sizes) == o.Points) {
 			stopped = true
 			stops.Sizes += float64(len(b.Sizes))
@@ -189,10 +192,7 @@ func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally,
 		if err != nil {
 			return err
 		}
-		t := &tallies["even"][k]
-		t.runs[seed] += float64(k * o.Parrotfish.Samples)
-		t.published[seed] += published
-		t.chosen[seed] += chosen
+		tallies["even"][k].add(seed, float64(k*o.Parrotfish.Samples), published, chosen)
 	}
 	return nil
 }
