@@ -45,15 +45,6 @@ type place struct {
 	users       int
 }
 
-// plays says whether a method plays in an application.
-func (m *method) plays(a *app) bool { return len(m.only) == 0 || slices.Contains(m.only, a.name) }
-
-// versions is the number of a method's trained policies.
-func (f *field) versions(name string) int {
-	i := slices.IndexFunc(f.methods, func(m method) bool { return m.name == name })
-	return f.methods[i].versions
-}
-
 // of is a method's results in a scenario, nil where it does not play.
 func (f *field) of(method, app string, users int) cell { return f.cells[place{method, app, users}] }
 
@@ -71,7 +62,7 @@ func play(ctx context.Context, o *suite.Options, stage string, methods []method,
 	for i := range methods {
 		m := &methods[i]
 		for _, a := range apps {
-			if !m.plays(a) {
+			if len(m.only) > 0 && !slices.Contains(m.only, a.name) {
 				continue
 			}
 			for _, u := range users {

@@ -106,8 +106,9 @@ func (f *field) savings(a, b string, apps []*app, users []int) stats.Scores {
 
 // savingsOf is savings by prices of another kind.
 func (f *field) savingsOf(prices func(cell) [][]float64, a, b string, apps []*app, users []int) stats.Scores {
-	out := make(stats.Scores, f.versions(a))
-	for rep := range f.repetitions() {
+	of := slices.IndexFunc(f.methods, func(m method) bool { return m.name == a })
+	out := make(stats.Scores, f.methods[of].versions)
+	for rep := range f.of(f.methods[0].name, f.apps[0].name, f.users[0])[0].Repetitions {
 		row := make([]float64, len(out))
 		for v := range out {
 			row[v] = f.saving(prices, a, b, apps, users, v, rep)
@@ -152,11 +153,6 @@ func column(rows [][]float64, rep int) (out []float64) {
 		}
 	}
 	return out
-}
-
-// repetitions is the number of searches of each version.
-func (f *field) repetitions() int {
-	return len(f.of(f.methods[0].name, f.apps[0].name, f.users[0])[0].Repetitions)
 }
 
 // table lists every scenario and method.

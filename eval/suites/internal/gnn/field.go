@@ -122,12 +122,8 @@ func (f *field) estimate(i int, quantity string) report.Estimate {
 
 // slowdowns puts two players' slowdowns together, by workload seed.
 func (f *field) slowdowns(a, b int, of func(a, b float64) float64) stats.Scores {
-	return together(f.values(a, "slowdown"), f.values(b, "slowdown"), of)
-}
-
-// together puts two players' values together, by workload seed.
-func together(a, b []float64, of func(a, b float64) float64) stats.Scores {
-	return stats.Scores{report.Each(len(a), func(j int) float64 { return of(a[j], b[j]) })}
+	x, y := f.values(a, "slowdown"), f.values(b, "slowdown")
+	return stats.Scores{report.Each(len(x), func(j int) float64 { return of(x[j], y[j]) })}
 }
 
 // compare compares a player with all others that keep says, and returns what came out.

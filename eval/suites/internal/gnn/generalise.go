@@ -164,7 +164,9 @@ func generalise(ctx context.Context, o *suite.Options, r *suite.Report, size gen
 	if err != nil {
 		return err
 	}
-	fields = append(fields, move.fields()...)
+	if move.field != nil {
+		fields = append(fields, move.field)
+	}
 	if err := play(ctx, o, "settings", 1, fields...); err != nil {
 		return err
 	}

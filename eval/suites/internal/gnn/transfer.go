@@ -46,14 +46,6 @@ func newTransfer(r *suite.Report, size generalSize) (*transfer, error) {
 	return t, nil
 }
 
-// fields are what is to be played.
-func (t *transfer) fields() []*field {
-	if t.field == nil {
-		return nil
-	}
-	return []*field{t.field}
-}
-
 // report shows the policies where they were moved to, and holds the transfer against the paper's 92 %.
 func (t *transfer) report(r *suite.Report) {
 	if t.field == nil {

@@ -107,18 +107,13 @@ var claims = []suite.Statement[*evidence]{
 }
 
 func kneeFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
-	for l, limit := range limits {
-		for d, duration := range durations {
-			if l == 1 && d > 0 {
-				continue
-			}
-			x := estimate(e.r, e.mapped.knee(l, d))
-			text := fmt.Sprintf("%s times with %s, %g s each", x, limit.name, duration)
-			if l == 1 {
-				text = fmt.Sprintf("%s times with %s", x, limit.name)
-			}
-			out = append(out, suite.Finding{Text: text, Verdict: rule(x), Reading: limit.name})
+	for _, c := range delays {
+		x, limit := estimate(e.r, e.mapped.knee(c.limit, c.duration)), limits[c.limit].name
+		text := fmt.Sprintf("%s times with %s, %g s each", x, limit, durations[c.duration])
+		if c.limit == 1 {
+			text = fmt.Sprintf("%s times with %s", x, limit)
 		}
+		out = append(out, suite.Finding{Text: text, Verdict: rule(x), Reading: limit})
 	}
 	return out
 }
