@@ -261,17 +261,7 @@ func (w *work) moveEqual(equal agents.Policy) error {
 	own := w.x
 	w.x = x
 	defer func() { w.x = own }()
-	n, d := w.rec.states(), len(w.decisions)
-	moved, count := make([]float64, d), make([]float64, d)
-	err = w.forward(n, func(i int, s []float32) { copy(s, w.rec.state(i)) }, func(i int, out []float32) {
-		for k := range w.decisions {
-			if w.rec.active[i*w.agents+k/w.components] {
-				y, _ := w.decide(out, k, w.chosen[i*d+k], nil)
-				moved[k] += math.Abs(y - w.value[i*d+k])
-				count[k]++
-			}
-		}
-	})
+	moved, count, err := w.moves(func(i int, s []float32) { copy(s, w.rec.state(i)) })
 	var far []float64
 	for k, dec := range w.decisions {
 		choice := w.attention.neighbours(k/w.components) > 1

@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -234,7 +235,7 @@ func (d *decision) total() []float64 {
 func (w *work) decision(k int, d *decision) Decision {
 	c := k % w.components
 	out := Decision{
-		Agent: k / w.components, Component: nameOr(w.kind.Actions, c, "component "+itoa(c)),
+		Agent: k / w.components, Component: nameOr(w.kind.Actions, c, "component "+strconv.Itoa(c)),
 		Unit:      nameOr(w.kind.ActionUnits, c, ""),
 		Deviation: deviation(d.value), By: []Attribution{},
 	}
@@ -263,7 +264,7 @@ func (w *work) decision(k int, d *decision) Decision {
 	return out
 }
 
-func (w *work) feature(f int) string { return nameOr(w.kind.Features, f, "feature "+itoa(f)) }
+func (w *work) feature(f int) string { return nameOr(w.kind.Features, f, "feature "+strconv.Itoa(f)) }
 
 // features are the shares of each feature over all decisions that vary. A decision's effects are divided by their
 // total, so that decisions of all units have the same weight.

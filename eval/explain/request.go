@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -232,11 +233,7 @@ func lostWith(ctx context.Context, r *Request, run *rollout.Runner, p envs.Polic
 
 // paired is the mean of paired differences with Student's t interval.
 func paired(x []float64) *Interval {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	mean, n := sum/float64(len(x)), float64(len(x))
+	mean, n := stats.Mean(x), float64(len(x))
 	half := student(n-1) * deviation(x) / math.Sqrt(n-1)
 	return &Interval{mean, mean - half, mean + half}
 }

@@ -232,19 +232,15 @@ func (w *work) accumulate(i, k int, dec *decision, base []float32) {
 // shuffle replaces each feature, for all agents at once, by its value in another state, and measures how far decisions
 // move.
 func (w *work) shuffle() error {
-	n, d := w.rec.states(), len(w.decisions)
+	n := w.rec.states()
 	for f := range w.width {
 		key := rng.New(1, "explain: shuffled states").With(uint64(f))
-		w.moved[f] = make([]float64, d)
-		err := w.forward(n, func(i int, s []float32) {
+		var err error
+		w.moved[f], _, err = w.moves(func(i int, s []float32) {
 			copy(s, w.rec.state(i))
-			replaceFeature(s, w.rec.state(key.With(uint64(i)).IntN(n)), f, w.width)
-		}, func(i int, out []float32) {
-			for k := range w.decisions {
-				if w.rec.active[i*w.agents+k/w.components] {
-					y, _ := w.decide(out, k, w.chosen[i*d+k], nil)
-					w.moved[f][k] += math.Abs(y - w.value[i*d+k])
-				}
+			from := w.rec.state(key.With(uint64(i)).IntN(n))
+			for k := f; k < len(s); k += w.width {
+				s[k] = from[k]
 			}
 		})
 		if err != nil {
@@ -254,9 +250,17 @@ func (w *work) shuffle() error {
 	return nil
 }
 
-// replaceFeature copies feature f of every agent from another state.
-func replaceFeature(state, from []float32, f, width int) {
-	for k := f; k < len(state); k += width {
-		state[k] = from[k]
-	}
+// moves sums up how far each decision moves in all states, as row writes them, and counts in how many it is made.
+func (w *work) moves(row func(i int, state []float32)) (moved, count []float64, err error) {
+	d := len(w.decisions)
+	moved, count = make([]float64, d), make([]float64, d)
+	return moved, count, w.forward(w.rec.states(), row, func(i int, out []float32) {
+		for k := range w.decisions {
+			if w.rec.active[i*w.agents+k/w.components] {
+				y, _ := w.decide(out, k, w.chosen[i*d+k], nil)
+				moved[k] += math.Abs(y - w.value[i*d+k])
+				count[k]++
+			}
+		}
+	})
 }

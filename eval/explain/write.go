@@ -44,8 +44,6 @@ func Write(dir string, e *Explanation) ([]string, error) {
 	return files, err
 }
 
-func itoa(i int) string { return strconv.Itoa(i) }
-
 // number is a number for programs, empty where it is not finite.
 func number(x float64) string {
 	if !report.Finite(x) {
@@ -69,10 +67,8 @@ func (e *Explanation) featureRows() [][]string {
 		"decision_moved", "return_lost", "return_lost_lo", "return_lost_hi",
 	}}
 	for _, f := range e.Features {
-		row := append([]string{f.Name, f.Unit}, f.Share.cells()...)
-		row = append(append(row, itoa(f.Ranks[0]), itoa(f.Ranks[1])), f.Own.cells()...)
-		row = append(append(row, f.Others.cells()...), number(f.Moved))
-		rows = append(rows, append(row, f.Lost.cells()...))
+		rows = append(rows, report.Cells(f.Name, f.Unit, f.Share.cells(), f.Ranks[0], f.Ranks[1], f.Own.cells(), f.Others.cells(),
+			number(f.Moved), f.Lost.cells()))
 	}
 	return rows
 }
@@ -84,8 +80,8 @@ func (e *Explanation) decisionRows() [][]string {
 	}}
 	for _, d := range e.Decisions {
 		for _, a := range d.By {
-			row := append([]string{itoa(d.Agent), d.Component, d.Unit, itoa(a.Of), a.Feature, a.Unit}, a.Effect.cells()...)
-			rows = append(rows, append(append(row, a.Share.cells()...), number(a.Slope)))
+			rows = append(rows, report.Cells(d.Agent, d.Component, d.Unit, a.Of, a.Feature, a.Unit, a.Effect.cells(), a.Share.cells(),
+				number(a.Slope)))
 		}
 	}
 	return rows
@@ -168,7 +164,7 @@ func (e *Explanation) tooFew() string {
 // rank is the rank of a feature, or from which to which.
 func (f *Feature) rank() string {
 	if f.Ranks[0] == f.Ranks[1] {
-		return itoa(f.Ranks[0])
+		return strconv.Itoa(f.Ranks[0])
 	}
 	return fmt.Sprintf("%d–%d", f.Ranks[0], f.Ranks[1])
 }
@@ -241,8 +237,8 @@ func (e *Explanation) attentionRows() [][]string {
 	rows := [][]string{{"agent", "agent_name", "to", "to_name", "weight", "lo", "hi", "equal", "low_load", "low_load_lo",
 		"low_load_hi", "high_load", "high_load_lo", "high_load_hi"}}
 	for _, l := range e.Attention {
-		row := append([]string{itoa(l.Agent), e.agent(l.Agent), itoa(l.To), e.agent(l.To)}, l.Weight.cells()...)
-		rows = append(rows, slices.Concat(row, []string{number(l.Equal)}, l.LowLoad.cells(), l.HighLoad.cells()))
+		rows = append(rows, report.Cells(l.Agent, e.agent(l.Agent), l.To, e.agent(l.To), l.Weight.cells(), number(l.Equal), l.LowLoad.cells(),
+			l.HighLoad.cells()))
 	}
 	return rows
 }
