@@ -3,9 +3,6 @@ package misses
 import (
 	"context"
 	"fmt"
-	"strings"
-
-	"gonum.org/v1/plot/vg"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/steps"
 	"github.com/stoker-rl/stoker/catalog"
@@ -14,9 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/atmiss"
-	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // Contended returns the suite contended: workflows whose steps share a small cluster. Five policies of
@@ -132,11 +127,6 @@ func learnedContended(trained []*eval.Trained, c steps.EnvConfig) atmiss.Method 
 		}}
 }
 
-// figure is the name of a world's figure.
-func (w *world) figure() string {
-	return "contended-" + strings.ToLower(strings.ReplaceAll(w.name, " ", "-"))
-}
-
 func playContended(ctx context.Context, o *suite.Options, r *suite.Report, s contendedSize) error {
 	trained, err := trainContended(ctx, o, s.trainings)
 	if err != nil {
@@ -145,12 +135,7 @@ func playContended(ctx context.Context, o *suite.Options, r *suite.Report, s con
 	worlds := contendedWorlds(o.Data)
 	for k, each := range s.each {
 		w := worlds[k]
-		f := report.NewFigure(w.figure(),
-			"What each method costs and how many requests are late, at each of its settings: "+w.name,
-			chart.Figure{Title: "Cost against late requests on a shared cluster: " + w.name,
-				Under:   "a point for each setting, 95 % intervals; below and to the left is better",
-				Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch},
-			"SLO [of the base]", "method", "setting", "value", "missed [1]", "cost [1]")
+		f := newFigure("contended-"+w.name, " on a shared cluster: ", w.name, "base")
 		for _, factor := range s.factors {
 			c := w.limited(factor)
 			if _, err := steps.New(c, steps.Given{}); err != nil {
@@ -167,7 +152,7 @@ func playContended(ctx context.Context, o *suite.Options, r *suite.Report, s con
 				return fmt.Errorf("%s at %g: %w", w.name, factor, err)
 			}
 			rows(r, w.name, factor, res)
-			panel(f, factor, methods, res)
+			panel(f, fmt.Sprintf("SLO %g × the base", factor), 0.6, factor, res, func(string) bool { return true })
 		}
 		if len(f.Chart.Panels) > 0 {
 			r.Figure(*f)
@@ -176,18 +161,4 @@ func playContended(ctx context.Context, o *suite.Options, r *suite.Report, s con
 	r.Note("cost is the price of a request over that of a plan near the cheapest one that keeps the SLO at P90 where nothing " +
 		"waits; intervals are of the bootstrap over workflows with their requests, on dag over requests, and over training seeds")
 	return nil
-}
-
-// panel adds a limit's curves to a figure.
-func panel(f *report.Figure, factor float64, methods []atmiss.Method, res *atmiss.Result) {
-	first := len(f.Chart.Panels) == 0
-	p := f.Panel(fmt.Sprintf("SLO %g × the base", factor), "late requests (share)", "cost over the plan's")
-	p.LogX()
-	p.RangeX(least, 0.6)
-	for k, m := range methods {
-		if first {
-			f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: m.Name, Style: chart.Styles(k), Line: true, Dot: true})
-		}
-		draw(f, p, chart.Styles(k), factor, m.Name, res)
-	}
 }

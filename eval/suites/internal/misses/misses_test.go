@@ -82,7 +82,7 @@ func TestContended(t *testing.T) {
 // The figures' names are names of files: no other letters are.
 func TestContendedFigures(t *testing.T) {
 	for _, w := range contendedWorlds("") {
-		if name := w.figure(); strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		if name := newFigure("contended-"+w.name, "", w.name, "base").Name; strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			t.Errorf("the figure of %s is %q", w.name, name)
 		}
 	}

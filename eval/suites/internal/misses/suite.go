@@ -277,14 +277,19 @@ type figures [2]*report.Figure
 func newFigures(world string) *figures {
 	f := &figures{}
 	for i, what := range []string{"StepConf and its paper's rivals", "planners"} {
-		f[i] = report.NewFigure([]string{"paper-", "planners-"}[i]+strings.ReplaceAll(world, " ", "-"),
-			"What each method costs and how many requests are late, at each of its settings: "+world,
-			chart.Figure{Title: "Cost against late requests: " + what + ", " + world,
-				Under:   "a point for each setting, 95 % intervals; below and to the left is better",
-				Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch},
-			"SLO [of the fastest]", "method", "setting", "value", "missed [1]", "cost [1]")
+		f[i] = newFigure([]string{"paper-", "planners-"}[i]+world, ": "+what+", ", world, "fastest")
 	}
 	return f
+}
+
+// newFigure begins a figure of a world's curves, whose limits are factors on what is named.
+func newFigure(name, of, world, limit string) *report.Figure {
+	return report.NewFigure(strings.ToLower(strings.ReplaceAll(name, " ", "-")),
+		"What each method costs and how many requests are late, at each of its settings: "+world,
+		chart.Figure{Title: "Cost against late requests" + of + world,
+			Under:   "a point for each setting, 95 % intervals; below and to the left is better",
+			Columns: 2, Width: 4.2 * vg.Inch, Height: 3.2 * vg.Inch},
+		"SLO [of the "+limit+"]", "method", "setting", "value", "missed [1]", "cost [1]")
 }
 
 // The figures show costs up to most; what is late more seldom than in a share of least stands there.
@@ -295,27 +300,33 @@ const (
 
 // add adds a panel to both.
 func (f *figures) add(factor float64, res *atmiss.Result) {
+	for i, part := range f {
+		panel(part, fmt.Sprintf("SLO %g × the fastest", factor), 0.5, factor, res, func(m string) bool {
+			return m == reference || m == "steps-oracle" || slices.Contains(paper, m) == (i == 0)
+		})
+	}
+}
+
+// panel adds a limit's curves to a figure, those of the methods that it shows, up to a share of late requests.
+func panel(f *report.Figure, title string, late, factor float64, res *atmiss.Result, shows func(method string) bool) {
 	var methods []string
 	for _, o := range res.Outcomes {
 		if !slices.Contains(methods, o.Method) {
 			methods = append(methods, o.Method)
 		}
 	}
-	for i, part := range f {
-		first := len(part.Chart.Panels) == 0
-		p := part.Panel(fmt.Sprintf("SLO %g × the fastest", factor), "late requests (share)", "cost over the plan's")
-		p.LogX()
-		p.RangeX(least, 0.5)
-		for style, m := range methods {
-			both := m == reference || m == "steps-oracle"
-			if !both && slices.Contains(paper, m) != (i == 0) {
-				continue
-			}
-			if first {
-				part.Chart.Key = append(part.Chart.Key, chart.Entry{Text: m, Style: chart.Styles(style), Line: true, Dot: true})
-			}
-			draw(part, p, chart.Styles(style), factor, m, res)
+	first := len(f.Chart.Panels) == 0
+	p := f.Panel(title, "late requests (share)", "cost over the plan's")
+	p.LogX()
+	p.RangeX(least, late)
+	for k, m := range methods {
+		if !shows(m) {
+			continue
 		}
+		if first {
+			f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: m, Style: chart.Styles(k), Line: true, Dot: true})
+		}
+		draw(f, p, chart.Styles(k), factor, m, res)
 	}
 }
 
