@@ -131,12 +131,6 @@ func eachText(v any, f func(string) string) any {
 	return v
 }
 
-// workloadOf reads a workload's section; what it leaves out has its default.
-func workloadOf(text []byte) (workload.Config, error) {
-	w := workload.Default()
-	return w, json.Unmarshal(text, &w)
-}
-
 // readBack is the report that a bundle holds, nil where the policy was never evaluated.
 func readBack(f *bundle.File) (*report, error) {
 	if !f.Evaluation.Evaluated || len(f.Evaluation.Report) == 0 {
@@ -322,7 +316,8 @@ func (r *report) world(x *configs.Experiment) (*world, error) {
 	if err := json.Unmarshal(r.EnvConfig, y.Env.Config); err != nil {
 		return nil, fmt.Errorf("the evaluation's environment: %w", err)
 	}
-	if y.Workload, err = workloadOf(r.Workload); err != nil {
+	y.Workload = workload.Default() // for what the section leaves out
+	if err := json.Unmarshal(r.Workload, &y.Workload); err != nil {
 		return nil, fmt.Errorf("the evaluation's workload: %w", err)
 	}
 	if err := y.Validate(); err != nil {

@@ -236,18 +236,16 @@ func (w *watcher) see(obs *envs.Observation) {
 func (t *kindTables) graph(g *envs.GraphValue) {
 	rows := func(t *table, n int, features []float32) {
 		for i := range n {
-			t.add(features[i*t.width : (i+1)*t.width])
+			if t != nil {
+				t.add(features[i*t.width : (i+1)*t.width])
+			}
 		}
 	}
 	for i, n := range t.nodes {
-		if n != nil {
-			rows(n, g.Nodes[i].Len, g.Nodes[i].Features)
-		}
+		rows(n, g.Nodes[i].Len, g.Nodes[i].Features)
 	}
 	for i, e := range t.edges {
-		if e != nil {
-			rows(e, g.Edges[i].Len, g.Edges[i].Features)
-		}
+		rows(e, g.Edges[i].Len, g.Edges[i].Features)
 	}
 }
 
