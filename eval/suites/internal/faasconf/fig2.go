@@ -308,9 +308,6 @@ func (t *tuning) report(r *suite.Report) {
 
 // saved is by how many percent holistic tuning is cheaper than sequential tuning, by seed.
 func (t *tuning) saved() stats.Scores {
-	out := changes(t.price.At(2), t.price.At(1))
-	for i := range out[0] {
-		out[0][i] = -out[0][i]
-	}
-	return out
+	change := report.Change(t.price.At(2), t.price.At(1))
+	return stats.Scores{report.Each(len(change), func(i int) float64 { return -change[i] })}
 }

@@ -201,13 +201,8 @@ func (t *trace) minutes() {
 
 // inMinute are a policy's means over the k-th minute's windows and training seeds, by workload seed.
 func (t *trace) inMinute(name, quantity string, k int) []float64 {
-	series := t.series(name, quantity)
-	out := make([]float64, len(series))
-	at := 2 * threeMinutes[k].minute
-	for i, s := range series {
-		out[i] = (s[at] + s[at+1]) / 2
-	}
-	return out
+	series, at := t.series(name, quantity), 2*threeMinutes[k].minute
+	return report.Each(len(series), func(i int) float64 { return (series[i][at] + series[i][at+1]) / 2 })
 }
 
 func (t *trace) point(name, quantity string, k int) report.Estimate {
@@ -219,11 +214,7 @@ func (t *trace) inAll(a, b, quantity string) stats.Scores {
 	var rows [][]float64
 	for k := range threeMinutes {
 		x, y := t.inMinute(a, quantity, k), t.inMinute(b, quantity, k)
-		row := make([]float64, len(x))
-		for i := range x {
-			row[i] = 100 * (1 - x[i]/y[i])
-		}
-		rows = append(rows, row)
+		rows = append(rows, report.Each(len(x), func(i int) float64 { return 100 * (1 - x[i]/y[i]) }))
 	}
 	return stats.Scores{meanOver(rows)}
 }
@@ -277,8 +268,7 @@ var traceClaims = []suite.Statement[*trace]{
 // published are the scores of the paper's three rivals, all versions together.
 func (t *trace) published(quantity string) (out [][]float64) {
 	for _, m := range paperMinutes {
-		rows := t.scores(m.rival, quantity, 1)
-		out = append(out, meanOver(rows))
+		out = append(out, meanOver(t.scores(m.rival, quantity, 1)))
 	}
 	return out
 }

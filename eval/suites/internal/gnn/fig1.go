@@ -192,10 +192,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 		}
 		for n, p := range f.Chart.Panels {
 			last := bands[n][len(x)-1].At
-			proportional := make([]float64, len(x))
-			for k := range x {
-				proportional[k] = last * x[k] / x[len(x)-1]
-			}
+			proportional := report.Each(len(x), func(k int) float64 { return last * x[k] / x[len(x)-1] })
 			p.Line(chart.Bound(), x, proportional, false)
 			report.Line(p, chart.Styles(i), x, bands[n])
 		}

@@ -206,10 +206,7 @@ func levels(o *suite.Options, r *suite.Report, worlds ...*world) []*priceLevel {
 	var out []*priceLevel
 	for _, w := range worlds {
 		for _, x := range shifts {
-			prices := make([]float64, len(paperPrices))
-			for i, p := range paperPrices {
-				prices[i] = p + x
-			}
+			prices := report.Each(len(paperPrices), func(i int) float64 { return paperPrices[i] + x })
 			out = append(out, &priceLevel{x, &match{r: r, world: w, policies: rivals(prices)}})
 		}
 	}

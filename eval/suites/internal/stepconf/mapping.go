@@ -256,9 +256,7 @@ func read(to *report.Cube[float64], p *eval.Played, requests int) error {
 // dearer in percent; by seed.
 func (g *warmed) fall(world, way int) (mapping, dearer []float64) {
 	without, with := g.scores.Select(world).Select(0), g.scores.Select(world).Select(way)
-	for s := range without.Seeds() {
-		mapping = append(mapping, 100*(1-with.At(0)[s]/without.At(0)[s]))
-	}
+	mapping = report.Each(without.Seeds(), func(s int) float64 { return 100 * (1 - with.At(0)[s]/without.At(0)[s]) })
 	return mapping, report.Change(with.At(2), without.At(2))
 }
 
