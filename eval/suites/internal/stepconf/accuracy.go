@@ -105,14 +105,14 @@ func (f *fits) once(s, c int, key rng.Key) error {
 	return nil
 }
 
-// below is the share in percent of relative errors below a bound, most the largest error, both in percent; by seed.
-func below(errors *report.Cube[float64], bound float64) (share, most []float64) {
+// below is the share in percent of relative errors below mostError, most the largest error, both in percent; by seed.
+func below(errors *report.Cube[float64]) (share, most []float64) {
 	for s := range errors.Seeds() {
 		cells := errors.Seed(s)
 		n, worst := 0, 0.0
 		for _, e := range cells {
 			x := 100 * e
-			if x < bound {
+			if x < mostError {
 				n++
 			}
 			worst = max(worst, x)
@@ -126,18 +126,22 @@ func below(errors *report.Cube[float64], bound float64) (share, most []float64) 
 const mostError, allError = 4.0, 8.0
 
 func (f *fits) report(r *suite.Report) {
-	all, worst := 100.0, allError
 	for k, reading := range readings {
-		share, most := below(f.error.Select(k), mostError)
-		measured(r, suite.Row{Figure: "17, compute", Quantity: "cells with an error below 4 %, " + reading.name, Unit: "%", Paper: &all,
-			Note: reading.doc + "; the paper: mostly"}, share)
-		measured(r, suite.Row{Figure: "17, compute", Quantity: "largest error of a cell, " + reading.name, Unit: "%", Paper: &worst,
-			Note: "the paper: below 8 %"}, most)
+		errorRows(r, "17, compute", reading.name, reading.doc+"; the paper: mostly", f.error.Select(k))
 	}
 	f.fig16(r)
 	r.Table(errorTable(r, f.error.Select(0), sizes, report.Table{Name: "fig17-compute",
 		Title: "Errors of predicted compute times in percent (Fig. 17)",
 		Note:  "Eq. 1 fitted for each number of jobs at five sizes; mean over 10 repeats, and over seeds."}))
+}
+
+// errorRows are the share of small errors and the largest one of a way to predict.
+func errorRows(r *suite.Report, figure, way, note string, errors *report.Cube[float64]) {
+	all, worst := 100.0, allError
+	share, most := below(errors)
+	measured(r, suite.Row{Figure: figure, Quantity: "cells with an error below 4 %, " + way, Unit: "%", Paper: &all, Note: note}, share)
+	measured(r, suite.Row{Figure: figure, Quantity: "largest error of a cell, " + way, Unit: "%", Paper: &worst,
+		Note: "the paper: below 8 %"}, most)
 }
 
 // fig16 draws a profile with its fit for each case.
@@ -265,7 +269,7 @@ func (d *data) report(r *suite.Report) {
 			"2,048 and 3,008 MB, which a seed draws; held against the means of all runs at every size.",
 		Columns: report.Head("function", "sizes below 4 % [%]", "largest error [%]")}
 	for f, name := range d.names {
-		share, most := below(d.error[f], mostError)
+		share, most := below(d.error[f])
 		t.Rows = append(t.Rows, []any{name, estimate(r, share), estimate(r, most)})
 	}
 	r.Table(t)

@@ -145,25 +145,23 @@ func tailFound(e *evidence, rule suite.Rule) (out []suite.Finding) {
 }
 
 func errorsFound(e *evidence, _ suite.Rule) (out []suite.Finding) {
-	add := func(name, reading string, share, most []float64) {
+	add := func(name, reading string, errors *report.Cube[float64]) {
+		share, most := below(errors)
 		s, m := estimate(e.r, share), estimate(e.r, most)
 		out = append(out, suite.Found(suite.All(suite.Over(50)(s), suite.Under(allError)(m)),
 			"%s: %s %% of the cells below 4 %%, the largest %s %%", name, s, m).As(reading))
 	}
 	for k, reading := range readings {
-		share, most := below(e.fits.error.Select(k), mostError)
-		add("computation, "+reading.name, reading.name, share, most)
+		add("computation, "+reading.name, reading.name, e.fits.error.Select(k))
 	}
 	for k, way := range whole {
-		share, most := below(e.whole.error.Select(k), mostError)
-		add("whole steps, "+way.name, way.name, share, most)
+		add("whole steps, "+way.name, way.name, e.whole.error.Select(k))
 	}
 	if e.data == nil {
 		return out
 	}
 	for f, name := range e.data.names {
-		share, most := below(e.data.error[f], mostError)
-		add("computation on AWS, "+name, "measured on AWS", share, most)
+		add("computation on AWS, "+name, "measured on AWS", e.data.error[f])
 	}
 	return out
 }

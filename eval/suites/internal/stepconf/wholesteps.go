@@ -214,13 +214,8 @@ func (e *estimated) report(r *suite.Report) {
 		r.Row(suite.Row{Figure: "7", Quantity: fmt.Sprintf("%d × %g MB: P99 over P1 of the time", t.Objects, t.MB), Unit: "1",
 			Ours: eval.Number(e.tail(i)), Note: "the paper: several times between the fastest and the slowest"})
 	}
-	all, worst := 100.0, allError
 	for k, way := range whole {
-		share, most := below(e.error.Select(k), mostError)
-		measured(r, suite.Row{Figure: "17, whole steps", Quantity: "cells with an error below 4 %, " + way.name, Unit: "%", Paper: &all,
-			Note: "the paper: mostly"}, share)
-		measured(r, suite.Row{Figure: "17, whole steps", Quantity: "largest error of a cell, " + way.name, Unit: "%", Paper: &worst,
-			Note: "the paper: below 8 %"}, most)
+		errorRows(r, "17, whole steps", way.name, "the paper: mostly", e.error.Select(k))
 	}
 	e.figure7(r)
 	r.Table(errorTable(r, e.error.Select(0), report.Floats(steps.Lambda().Memory), report.Table{Name: "fig17-whole",
