@@ -57,16 +57,33 @@ func (b *Board) when() string {
 	return "evaluation during training, at each run's best checkpoint"
 }
 
+// head are the first columns of a table of arms: the rank and the settings.
+func (b *Board) head() []string {
+	out := []string{"rank"}
+	for _, k := range b.Keys {
+		out = append(out, configs.ShortKey(k, b.Keys))
+	}
+	return out
+}
+
+// begins are the arm's cells in them.
+func (a *Arm) begins() []string {
+	out := []string{"–"}
+	if a.Rank > 0 {
+		out[0] = fmt.Sprint(a.Rank)
+	}
+	for _, s := range a.Settings {
+		out = append(out, s.Value)
+	}
+	return out
+}
+
 // Text is the board for a terminal.
 func (b *Board) Text() string {
 	if b.Study != nil {
 		return b.studyText()
 	}
-	head := []string{"rank"}
-	for _, k := range b.Keys {
-		head = append(head, configs.ShortKey(k, b.Keys))
-	}
-	head = append(head, "seeds", "mean", "IQM", "low", "high", "last", "runs")
+	head := append(b.head(), "seeds", "mean", "IQM", "low", "high", "last", "runs")
 	rows := [][]string{head}
 	var all []report.Estimate
 	for _, a := range b.Arms {
@@ -76,14 +93,7 @@ func (b *Board) Text() string {
 	}
 	f := report.Fit(all, 0, false)
 	for _, a := range b.Arms {
-		row := []string{"–"}
-		if a.Rank > 0 {
-			row[0] = fmt.Sprint(a.Rank)
-		}
-		for _, s := range a.Settings {
-			row = append(row, s.Value)
-		}
-		row = append(row, fmt.Sprintf("%d/%d", a.Seeds, len(a.Runs)), f.Number(float64(a.Mean)), f.Number(float64(a.IQM)),
+		row := append(a.begins(), fmt.Sprintf("%d/%d", a.Seeds, len(a.Runs)), f.Number(float64(a.Mean)), f.Number(float64(a.IQM)),
 			f.Number(float64(a.Low)), f.Number(float64(a.High)), f.Number(float64(a.LastMean)), a.Name+"-s*")
 		rows = append(rows, row)
 	}
@@ -335,11 +345,7 @@ func (b *Board) studyText() string {
 
 // studyRows is the table of a study.
 func (b *Board) studyRows() [][]string {
-	head := []string{"rank"}
-	for _, k := range b.Keys {
-		head = append(head, configs.ShortKey(k, b.Keys))
-	}
-	head = append(head, "rung", "steps", "seeds")
+	head := append(b.head(), "rung", "steps", "seeds")
 	formats := make([]report.Format, len(b.Study.Metrics))
 	for i := range formats {
 		var all []report.Estimate
@@ -351,14 +357,7 @@ func (b *Board) studyRows() [][]string {
 	head = append(head, b.Study.Metrics...)
 	rows := [][]string{append(head, "front", "runs")}
 	for _, a := range b.Arms {
-		row := []string{"–"}
-		if a.Rank > 0 {
-			row[0] = fmt.Sprint(a.Rank)
-		}
-		for _, s := range a.Settings {
-			row = append(row, s.Value)
-		}
-		row = append(row, fmt.Sprintf("%d/%d", a.Rung, b.Rungs), fmt.Sprint(a.Steps), fmt.Sprintf("%d/%d", a.Seeds, len(a.Runs)))
+		row := append(a.begins(), fmt.Sprintf("%d/%d", a.Rung, b.Rungs), fmt.Sprint(a.Steps), fmt.Sprintf("%d/%d", a.Seeds, len(a.Runs)))
 		for i, f := range formats {
 			row = append(row, f.Number(float64(a.Scores[i])))
 		}
