@@ -130,8 +130,7 @@ func readLog(path string, take func(step int64, at float64, line map[string]floa
 // the line before, or, in logs without times of day, where its clock is behind.
 func (c Curve) clocked() (Curve, error) {
 	path := filepath.Join(c.Run, timingFile)
-	var steps []int64
-	var seconds []float64
+	var steps, seconds []float64
 	before, last, wrote := 0.0, 0.0, 0.0
 	err := readLog(path, func(step int64, at float64, line map[string]float64) {
 		now, ok := line["time/elapsed_s"]
@@ -142,10 +141,10 @@ func (c Curve) clocked() (Curve, error) {
 			before += last
 		}
 		last, wrote = now, at
-		for len(steps) > 0 && steps[len(steps)-1] >= step { // redone after a crash
+		for len(steps) > 0 && steps[len(steps)-1] >= float64(step) { // redone after a crash
 			steps, seconds = steps[:len(steps)-1], seconds[:len(seconds)-1]
 		}
-		steps, seconds = append(steps, step), append(seconds, before+now)
+		steps, seconds = append(steps, float64(step)), append(seconds, before+now)
 	})
 	if err == nil && len(steps) == 0 {
 		err = fmt.Errorf("%s has no time/elapsed_s", path)
@@ -153,14 +152,7 @@ func (c Curve) clocked() (Curve, error) {
 	if err != nil {
 		return c, fmt.Errorf("no times to draw over: %w", err)
 	}
-	x := make([]float64, len(steps))
-	for i, s := range steps {
-		x[i] = float64(s)
-	}
-	c.Seconds = make([]float64, len(c.Steps))
-	for i, s := range c.Steps {
-		c.Seconds[i] = interpolate(x, seconds, float64(s))
-	}
+	c.Seconds = report.Each(len(c.Steps), func(i int) float64 { return interpolate(steps, seconds, float64(c.Steps[i])) })
 	return c, nil
 }
 
@@ -244,11 +236,9 @@ func curveFigure(curves []Curve, unit string, style func(group string, i int) ch
 
 // points are a curve's values in ascending order of steps or seconds; values that are NaN are left out.
 func (c Curve) points(time bool) (x, y []float64) {
-	at := make([]float64, len(c.Steps))
-	for i, s := range c.Steps {
-		if at[i] = float64(s); time {
-			at[i] = c.Seconds[i]
-		}
+	at := c.Seconds
+	if !time {
+		at = report.Each(len(c.Steps), func(i int) float64 { return float64(c.Steps[i]) })
 	}
 	order := make([]int, len(at))
 	for i := range order {
