@@ -194,11 +194,11 @@ func (p *Platform) fit(mb int) int {
 	if p.Workers == 0 {
 		return math.MaxInt32
 	}
-	return p.Workers * min(p.Cores/p.coresOf(mb), int(p.MemoryGB*1024)/mb)
+	return p.Workers * min(p.Cores/p.CoresOf(mb), int(p.MemoryGB*1024)/mb)
 }
 
-// coresOf is how many whole cores an instance of a size takes on a worker.
-func (p *Platform) coresOf(mb int) int { return int(math.Ceil(float64(mb) / p.SingleCore)) }
+// CoresOf is how many whole cores an instance of a size takes on a worker.
+func (p *Platform) CoresOf(mb int) int { return int(math.Ceil(float64(mb) / p.SingleCore)) }
 
 // perRun is the price of an instance beside its time (µ1).
 func (p *Platform) perRun() float64 { return p.USDPerRun + p.USDPerTransition }

@@ -78,26 +78,27 @@ func (e *Env) Spec() *envs.Spec { return e.spec }
 // Say writes the action of an option, or where the option is not on the step's front, that of the one on it that is nearest
 // by P90.
 func (e *Env) Say(option int, act *envs.Action) {
-	clear(act.Kinds[0])
+	if e.says(option, act) {
+		return
+	}
 	s, m := e.NextStep(), e.Model()
-	switch {
-	case s < 0:
-	case e.full != nil:
-		e.full.write(m.configuration(s, option), act.Kinds[0])
-	case option < len(m.Options[s]):
-		act.Kinds[0][0] = float32(option)
-	default:
-		wanted, least := m.Option(s, option).P90, math.Inf(1)
-		for i, o := range m.Options[s] {
-			if far := math.Abs(o.P90 - wanted); far < least {
-				act.Kinds[0][0], least = float32(i), far
-			}
+	wanted, least := m.Option(s, option).P90, math.Inf(1)
+	for i, o := range m.Options[s] {
+		if far := math.Abs(o.P90 - wanted); far < least {
+			act.Kinds[0][0], least = float32(i), far
 		}
 	}
 }
 
 // Follow writes the action of an option. Where the option is not on the step's front, it also calls Take.
 func (e *Env) Follow(option int, act *envs.Action) {
+	if !e.says(option, act) {
+		e.Take(option)
+	}
+}
+
+// says writes the action of an option, and reports whether there is one or nothing is to decide.
+func (e *Env) says(option int, act *envs.Action) bool {
 	clear(act.Kinds[0])
 	s, m := e.NextStep(), e.Model()
 	switch {
@@ -107,8 +108,9 @@ func (e *Env) Follow(option int, act *envs.Action) {
 	case option < len(m.Options[s]):
 		act.Kinds[0][0] = float32(option)
 	default:
-		e.Take(option)
+		return false
 	}
+	return true
 }
 
 // Reset implements [envs.Env]. There are no options.

@@ -65,7 +65,7 @@ func (m *Model) likely(step, cores int) []configuration {
 	for _, mb := range p.Memory {
 		for n := 1; n <= m.MostInstances(step, mb); n++ {
 			c := configuration{mb, n, m.MostProcesses(step, mb, n)}
-			if n*p.coresOf(mb) > cores && len(all) > 0 {
+			if n*p.CoresOf(mb) > cores && len(all) > 0 {
 				break
 			}
 			if m.fitted != nil { // its predictions take no time
@@ -183,7 +183,7 @@ func newPlan(n int) plan {
 
 // variance is that of an option's time, from its quantiles as if it were normal.
 func (o *Option) variance() float64 {
-	sd := max(o.P90-o.P50, 0) / 1.2815515655446004
+	sd := max(o.P90-o.P50, 0) / deviations
 	return float64(sd * sd)
 }
 

@@ -2,7 +2,6 @@ package steps
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -354,6 +353,5 @@ func (m *Model) MostProcesses(step, mb, instances int) int {
 	if c.Multicore {
 		return 1
 	}
-	cores := max(1, int(math.Ceil(float64(mb)/m.Platform.SingleCore)))
-	return min(m.Platform.MaxProcesses, limit(c.MaxProcesses), cores, (c.Tasks+instances-1)/instances)
+	return min(m.Platform.MaxProcesses, limit(c.MaxProcesses), m.Platform.CoresOf(mb), (c.Tasks+instances-1)/instances)
 }

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/internal/reuse"
 )
@@ -86,13 +87,16 @@ func (w *walk) plan(s int, begin float64) {
 	copy(t.Begun, w.at.Begun)
 	copy(t.Done, w.at.Done)
 	for r, state := range w.at.State {
-		if end := w.at.Begun[r] + w.expected(r); state == Running && end <= begin {
+		if state != Running {
+			continue
+		}
+		if end := w.at.Begun[r] + w.m.Seconds(r, w.at.Choice[r], a.quantile, 0); end <= begin {
 			t.State[r], t.Done[r] = Done, end
 		}
 	}
 	t.State[s], t.Begun[s], t.Ready[0] = Ready, begin, s
 	o := w.m.configuration(s, a.ahead.Decide(t, s))
-	d := dummies{n: o.instances, size: w.size(o.mb)}
+	d := dummies{n: o.instances, size: slices.Index(p.Memory, o.mb)}
 	if p.Together > 0 {
 		d.n = min(d.n, p.Together)
 	}
@@ -100,24 +104,6 @@ func (w *walk) plan(s int, begin float64) {
 	cold := float64(p.StartEvery*float64(d.n+1)) + float64(p.ColdStart*(1+float64(2*p.ColdCV)))
 	d.at = max(w.at.Now, begin-cold)
 	a.calls[s] = d
-}
-
-// expected is the time that a running step is predicted to take.
-func (w *walk) expected(s int) float64 {
-	if w.at.Choice[s] < 0 {
-		return 0
-	}
-	return w.m.Seconds(s, w.at.Choice[s], w.ahead.quantile, 0)
-}
-
-// size is the place of a memory size.
-func (w *walk) size(mb int) int {
-	for k, size := range w.runner.platform.Memory {
-		if size == mb {
-			return k
-		}
-	}
-	return 0
 }
 
 // call makes the dummy calls that are due before a time.

@@ -88,7 +88,7 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 		case i >= together: // it takes the place of the first instance to end, which is warm
 			begin = float64(heap.Pop(&r.places))
 		case p.Workers > 0:
-			begin = r.room.begin(now, p.coresOf(o.mb), o.mb) - now
+			begin = r.room.begin(now, p.CoresOf(o.mb), o.mb) - now
 		}
 		found := begin
 		out.waited = max(out.waited, begin)
@@ -103,7 +103,7 @@ func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now 
 		takes := down + compute[class].draw(k.With(drawCompute)) + up
 		end := begin + takes
 		if p.Workers > 0 {
-			r.room.take(now+end, p.coresOf(o.mb), o.mb)
+			r.room.take(now+end, p.CoresOf(o.mb), o.mb)
 			r.room.note(now+found, now+end)
 		}
 		if t.instances > together || r.pool != nil {

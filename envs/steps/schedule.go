@@ -25,7 +25,7 @@ func (m *Model) load(step, option int) Load {
 		l.Instances = 0
 		return l
 	}
-	l.Cores, l.Variance = p.coresOf(o.MB), o.variance()
+	l.Cores, l.Variance = p.CoresOf(o.MB), o.variance()
 	l.Held = m.held(step, configuration{o.MB, o.Instances, o.Processes}, o.Mean)
 	if p.BillMapping {
 		l.Waiting = float64(float64(o.Instances) * p.perSecond(o.MB))
@@ -45,11 +45,8 @@ func (m *Model) held(step int, c configuration, whole float64) float64 {
 // SharesCluster reports whether the platform's cores are bounded.
 func (m *Model) SharesCluster() bool { return m.Platform.Workers > 0 }
 
-// AllCores is how many cores the workers have together, CoresOf how many of them an instance of a size takes.
+// AllCores is how many cores the workers have together.
 func (p *Platform) AllCores() int { return p.Workers * p.Cores }
-
-// CoresOf is how many whole cores an instance of a size takes on a worker.
-func (p *Platform) CoresOf(mb int) int { return p.coresOf(mb) }
 
 // Schedule predicts how a request goes on where its steps share the cores of a cluster: instances find room in the order
 // in which their steps begin, as in the environment, and each holds it for its mean time. Of a branch all alternatives

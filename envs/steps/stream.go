@@ -49,7 +49,7 @@ func (p *pool) expire(list int, now float64) {
 
 // count notes that n instances of a list are there more.
 func (p *pool) count(list, n int) {
-	p.cores += n * p.platform.coresOf(p.mb[list])
+	p.cores += n * p.platform.CoresOf(p.mb[list])
 	p.memory += n * p.mb[list]
 }
 

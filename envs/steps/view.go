@@ -254,7 +254,7 @@ func (v *view) showOptions(g *envs.GraphValue, game *Game) error {
 		envs.WriteRow(optionFeatures, x, row)
 		if v.contention != nil {
 			v.other = contentionOption{contention: v.contention, at: at, course: &v.contention.courses[i], unit: x.unit,
-				cores: float64(x.o.Instances * m.Platform.coresOf(x.o.MB)), mb: float64(x.o.Instances * x.o.MB)}
+				cores: float64(x.o.Instances * m.Platform.CoresOf(x.o.MB)), mb: float64(x.o.Instances * x.o.MB)}
 			envs.WriteRow(contentionOptions, &v.other, row[len(optionFeatures):])
 		}
 		if _, err := g.AddEdge(offerEdge, n, int32(s)); err != nil {
@@ -324,7 +324,7 @@ func (g *Game) option(s int) *Option {
 	case i < 0:
 		i = m.Best[s]
 	case i >= len(m.Options[s]):
-		return g.walk.off(s)
+		return &g.walk.offs[s]
 	}
 	return &m.Options[s][i]
 }

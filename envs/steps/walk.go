@@ -81,10 +81,8 @@ type place struct {
 // totals are what a request has come to so far.
 type totals struct {
 	mapping float64 // seconds, of all steps
-	waited  float64
 	busy    float64 // seconds of all steps
 	cold    int
-	steps   int // that were decided
 	warmed  int // instances that were prewarmed
 	// What mapping delays, cold starts and prewarming cost.
 	mappingUSD, coldUSD, prewarmingUSD float64
@@ -145,11 +143,8 @@ func (w *walk) arrive(s int) {
 func (w *walk) leave(s int) {
 	w.at.State[s], w.at.Done[s] = Done, w.at.Now
 	u, chosen := 0.0, false
-	for _, e := range w.m.edges[s] {
-		if e.p > 0 {
-			u = w.key.With(branches).With(uint64(s)).Float64()
-			break
-		}
+	if w.choice(s, 0) {
+		u = w.key.With(branches).With(uint64(s)).Float64()
 	}
 	for i, e := range w.m.edges[s] {
 		takes := e.p == 0
@@ -168,12 +163,7 @@ const branches = 1 << 32
 
 // choice reports whether a step has a branch from its edge i on.
 func (w *walk) choice(s, i int) bool {
-	for _, e := range w.m.edges[s][i:] {
-		if e.p > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.m.edges[s][i:], func(e edge) bool { return e.p > 0 })
 }
 
 // settle records that an edge into a step is taken or not.
@@ -210,7 +200,7 @@ func (w *walk) take(choice int, o configuration) (result, float64) {
 	}
 	if w.runner.platform.Workers > 0 {
 		whole := w.mean(s, choice)
-		w.runner.room.open(hold{request: w.number, step: s, cores: w.runner.platform.coresOf(o.mb), mb: o.mb,
+		w.runner.room.open(hold{request: w.number, step: s, cores: w.runner.platform.CoresOf(o.mb), mb: o.mb,
 			seconds: w.m.held(s, o, whole), last: whole}, w.m.Platform.MaxInstances)
 	}
 	r := w.runner.run(w.key, &w.truth.Steps[s], s, o, w.origin+w.at.Now, w.found(s, o.mb))
@@ -219,8 +209,7 @@ func (w *walk) take(choice int, o configuration) (result, float64) {
 	w.running++
 	w.at.Spent += r.usd
 	t := &w.total
-	t.mapping, t.waited, t.busy = t.mapping+r.mapping, t.waited+r.waited, t.busy+r.seconds
-	t.cold, t.steps = t.cold+r.cold, t.steps+1
+	t.mapping, t.busy, t.cold = t.mapping+r.mapping, t.busy+r.seconds, t.cold+r.cold
 	t.mappingUSD, t.coldUSD = t.mappingUSD+r.mappingUSD, t.coldUSD+r.coldUSD
 	from := w.at.Now
 	if len(w.at.Ready) == 0 && w.ahead.ahead != nil {
@@ -245,10 +234,8 @@ func (w *walk) prewarm() {
 
 // found is how many idle warm instances of a size there are for a step.
 func (w *walk) found(s, mb int) int {
-	for k, size := range w.runner.platform.Memory {
-		if size == mb {
-			return w.at.Warm[s][k]
-		}
+	if k := slices.Index(w.runner.platform.Memory, mb); k >= 0 {
+		return w.at.Warm[s][k]
 	}
 	return 0
 }
@@ -287,9 +274,6 @@ func (w *walk) gauge() {
 		w.at.Runs = w.runner.room.runs(w.at.Runs[:0], w)
 	}
 }
-
-// off returns the option of a step whose option is not on its front.
-func (w *walk) off(s int) *Option { return &w.offs[s] }
 
 // Player lets deciders decide requests, each alone on a cold platform: what the environment plays, without observations
 // and rewards. It is used by one goroutine.
