@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents/baselines/internal/kept"
 	"github.com/stoker-rl/stoker/bounds"
@@ -99,11 +100,9 @@ func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) 
 		if err := rule.Act(obs, l.act, true); err != nil {
 			return err
 		}
-		a := [3]float32(l.act.Kinds[0])
-		if l.was(a) {
-			continue
+		if a := [3]float32(l.act.Kinds[0]); !slices.Contains(l.tried, a) {
+			l.tried = append(l.tried, a)
 		}
-		l.tried = append(l.tried, a)
 	}
 	if len(l.tried) == 1 {
 		copy(act.Kinds[0], l.tried[0][:])
@@ -124,15 +123,6 @@ func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) 
 	}
 	copy(act.Kinds[0], best[:])
 	return nil
-}
-
-func (l *Lookahead) was(a [3]float32) bool {
-	for _, b := range l.tried {
-		if a == b {
-			return true
-		}
-	}
-	return false
 }
 
 // follow applies an action to a copy, lets the first rule continue in one future, and returns the sum of rewards.
