@@ -94,11 +94,7 @@ func (p *Aquatope) Reset(seed uint64) error {
 
 // Propose implements [envs.Tuner].
 func (p *Aquatope) Propose(_ *envs.Observation, act *envs.Action) error {
-	if p.holds(act) {
-		return nil
-	}
-	if len(p.rows) < p.search.First {
-		p.write(p.uniform(1), act)
+	if p.holds(act) || p.begins(act) {
 		return nil
 	}
 	objective, constraint, err := p.models()
@@ -208,11 +204,6 @@ func (p *Aquatope) kept(objective, constraint *gp.Model, price, excess []float64
 		}
 	}
 	return x, y, c
-}
-
-// Observe implements [envs.Tuner].
-func (p *Aquatope) Observe(act *envs.Action, out *envs.Outcome) error {
-	return p.keep(p.Name(), act, out)
 }
 
 // Dropped is the number of rows that the last proposal left out.

@@ -85,11 +85,7 @@ func (p *RAMBO) Reset(seed uint64) error {
 
 // Propose implements [envs.Tuner].
 func (p *RAMBO) Propose(_ *envs.Observation, act *envs.Action) error {
-	if p.holds(act) {
-		return nil
-	}
-	if len(p.rows) < p.search.First {
-		p.write(p.uniform(1), act)
+	if p.holds(act) || p.begins(act) {
 		return nil
 	}
 	if p.reference == 0 {
@@ -182,11 +178,6 @@ func (p *RAMBO) hypervolume(a, b []float64) (gp.Acquisition, error) {
 		}
 		return value
 	}, nil
-}
-
-// Observe implements [envs.Tuner].
-func (p *RAMBO) Observe(act *envs.Action, out *envs.Outcome) error {
-	return p.keep(p.Name(), act, out)
 }
 
 // State implements [state.Stater].

@@ -208,6 +208,7 @@ func (c *SearchConfig) check() error {
 // bayes is what the searches by Gaussian processes share: the rows that the models see, and where they search.
 type bayes struct {
 	trials
+	name    string
 	search  SearchConfig
 	columns []int     // components that are decided
 	held    []float32 // a configuration with what is not decided
@@ -221,7 +222,7 @@ type bayes struct {
 type row struct{ Price, Latency, Success, Successes, Load float64 }
 
 func newBayes(name string, c SearchConfig, env envs.Env) (bayes, error) {
-	b := bayes{search: c}
+	b := bayes{name: name, search: c}
 	var err error
 	if b.trials, err = newTrials(name, c.Windows, env); err != nil {
 		return b, err
@@ -246,8 +247,18 @@ func (b *bayes) restart(seed uint64, purpose string) {
 	b.reset()
 }
 
-// keep adds a row, a library's or a trial's. A library may not know successes and load, which are then not a number.
-func (b *bayes) keep(name string, act *envs.Action, out *envs.Outcome) error {
+// begins writes a uniform draw where there are too few rows for the models to decide, and reports whether it did.
+func (b *bayes) begins(act *envs.Action) bool {
+	if len(b.rows) >= b.search.First {
+		return false
+	}
+	b.write(b.uniform(1), act)
+	return true
+}
+
+// Observe implements [envs.Tuner]: it adds a row, a library's or a trial's. A library may not know successes and load,
+// which are then not a number.
+func (b *bayes) Observe(act *envs.Action, out *envs.Outcome) error {
 	if b.tried >= b.windows {
 		return nil
 	}
@@ -255,7 +266,7 @@ func (b *bayes) keep(name string, act *envs.Action, out *envs.Outcome) error {
 	r := row{out.Info[at.price], out.Info[at.latency], out.Info[at.success], out.Info[at.successes], out.Info[at.load]}
 	for _, known := range []float64{r.Price, r.Latency, r.Successes} {
 		if !(known >= 0 && known <= math.MaxFloat32) {
-			return fmt.Errorf("%s: row %d has price %g, latency %g and %g successes, want finite numbers of at least 0", name,
+			return fmt.Errorf("%s: row %d has price %g, latency %g and %g successes, want finite numbers of at least 0", b.name,
 				len(b.rows)+1, r.Price, r.Latency, r.Successes)
 		}
 	}
