@@ -125,8 +125,8 @@ func TestWrite(t *testing.T) {
 	if len(hours) != most || math.Abs(mean[0]-6.5/60) > 1e-12 || low[1] != 14.0/60 || high[1] != 27.0/60 {
 		t.Errorf("%d blocks, the first %v, the second %v to %v", len(hours), mean[0], low[1], high[1])
 	}
-	if len([]rune(r.spark())) != columns {
-		t.Errorf("the sparkline has %d columns", len([]rune(r.spark())))
+	if line, _ := r.spark(); len([]rune(line)) != columns {
+		t.Errorf("the sparkline has %d columns", len([]rune(line)))
 	}
 }
 

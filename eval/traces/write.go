@@ -3,7 +3,6 @@ package traces
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -24,8 +23,8 @@ func Text(r *Report) string {
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&b, "missing: %s\n", strings.Join(r.Missing, ", "))
 	}
-	fmt.Fprintf(&b, "\nrate over time, requests/s by %s, 0 to %s\n%s\n\n", report.Count(r.perColumn(), "minute"),
-		short(slices.Max(r.columnRates())), r.spark())
+	line, peak := r.spark()
+	fmt.Fprintf(&b, "\nrate over time, requests/s by %s, 0 to %s\n%s\n\n", report.Count(r.perColumn(), "minute"), short(peak), line)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "mean rate\t%s requests/s\t\n", short(r.Rate))
 	fmt.Fprintf(t, "minutes' rates\t%s · %s · %s · %s\trequests/s: 5th, 50th, 95th and 99th percentile\n", short(r.Rates.P5),
@@ -90,19 +89,21 @@ func (r *Report) columnRates() []float64 {
 	return out
 }
 
-// spark draws the rate in one line, from 0 to the highest column.
-func (r *Report) spark() string {
-	levels := []rune("▁▂▃▄▅▆▇█")
-	rates := r.columnRates()
+// spark draws the rate in one line, from 0 to the highest column, and returns that column's rate.
+func (r *Report) spark() (line string, peak float64) {
+	levels, rates := []rune("▁▂▃▄▅▆▇█"), r.columnRates()
+	for _, x := range rates {
+		peak = max(peak, x)
+	}
 	var b strings.Builder
 	for _, x := range rates {
 		sign := ' '
 		if x > 0 {
-			sign = levels[min(len(levels)-1, int(x/slices.Max(rates)*float64(len(levels))))]
+			sign = levels[min(len(levels)-1, int(x/peak*float64(len(levels))))]
 		}
 		b.WriteRune(sign)
 	}
-	return b.String()
+	return b.String(), peak
 }
 
 // length is a number of minutes as days or hours.
