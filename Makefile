@@ -15,7 +15,7 @@ TESTS   := $(PLAIN) GOGC=400 .ci/in-memory $(GO) test -vet=off -ldflags=-s
 TORCH   := CGO_ENABLED=1 OMP_WAIT_POLICY=PASSIVE
 TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 INSTALL := CGO_ENABLED=0 GOBIN=$(TOOLS) GOFLAGS= GOWORK=off $(GO) install
-CHECK   := $(TOOLS)/staticcheck-0.8.2 $(TOOLS)/golangci-lint-2.15.0
+CHECK   := $(TOOLS)/golangci-lint-2.15.0
 # QUICK=1 makes the main job small: a smoke test of every part, not a result.
 ifdef QUICK
 RUN      := runs/quick
@@ -58,7 +58,7 @@ verify: ## all long proofs, or those of NAME=…; NAME=list lists them, NAME="li
 verify-status: ## which kept results still describe the code, by short runs (two minutes)
 	$(PLAIN) $(GO) run ./tools/proof/verify status
 
-lint: lint-go lint-torch ## gofmt, vet, staticcheck, golangci-lint, with and without libtorch
+lint: lint-go lint-torch ## gofmt, vet, golangci-lint (staticcheck in it), with and without libtorch
 
 lint-go: $(CHECK) ## without libtorch; the environments compiled for arm64, which fuses products where it may
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'gofmt -w these files'; exit 1; }
@@ -66,16 +66,11 @@ lint-go: $(CHECK) ## without libtorch; the environments compiled for arm64, whic
 	$(PLAIN) $(GO) vet -tags farm ./farm/... ./cli
 	cd examples/extend && $(PLAIN) $(GO) vet ./...
 	$(PLAIN) $(GO) test ./catalog -run '^TestNoFusedMultiplyAdd$$' -long
-	$(PLAIN) $(TOOLS)/staticcheck ./...
 	$(PLAIN) $(TOOLS)/golangci-lint run ./...
 
 lint-torch: $(CHECK) cuda ## with libtorch
 	$(TORCH) $(GO) vet -tags libtorch ./nets/... .
-	$(TORCH) $(TOOLS)/staticcheck -tags libtorch ./nets/... .
 	$(TORCH) $(TOOLS)/golangci-lint run --build-tags libtorch ./nets/...
-
-$(TOOLS)/staticcheck-0.8.2:
-	$(INSTALL) honnef.co/go/tools/cmd/staticcheck@v0.8.2 && touch $@
 
 $(TOOLS)/golangci-lint-2.15.0:
 	$(INSTALL) github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 && touch $@
