@@ -16,6 +16,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -149,10 +150,7 @@ func Find(names []string) ([]Benchmark, error) {
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(b Benchmark) bool { return b.Name == n })
 		if i < 0 {
-			var known []string
-			for _, b := range all {
-				known = append(known, b.Name)
-			}
+			known := lists.From(all, func(b Benchmark) string { return b.Name })
 			near := configs.Nearest(n, known)
 			if near != "" {
 				near = " did you mean " + near + "?"

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Line is a measurement decoded from JSON, ours or a peer's.
@@ -272,11 +274,7 @@ func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comp
 			"keys such as agents and batch that are equal where both have them, and a figure of the same name, such as " +
 			"updates_per_second")
 	}
-	done := make([]Comparison, len(out))
-	for i, c := range out {
-		done[i] = c.finish()
-	}
-	return done, nil
+	return lists.From(out, func(c *Comparison) Comparison { return c.finish() }), nil
 }
 
 // add adds one pair of measurements to its comparison.

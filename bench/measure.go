@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/internal/machine"
 )
 
@@ -59,10 +60,7 @@ func (o Options) measure(f func() error) (sample, error) {
 // medianSample is the sample of median time, with the quartiles.
 func medianSample(all []sample) sample {
 	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) })
-	ns := make([]float64, len(all))
-	for i, s := range all {
-		ns[i] = s.Nanoseconds
-	}
+	ns := lists.From(all, func(s sample) float64 { return s.Nanoseconds })
 	out := all[len(all)/2]
 	out.Nanoseconds, out.Repeats = quantile(ns, 0.5), len(all)
 	out.Low, out.High = quantile(ns, 0.25), quantile(ns, 0.75)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
@@ -139,10 +140,7 @@ func randomGraph(a nets.Graph, edges int) (*nets.GraphBatch, error) {
 	size[invocationNode] = n - size[functionNode] - size[resourceNode]
 	b.AddGraph()
 	for k, rows := range size {
-		x := make([]float32, rows*graphFeatures)
-		for i := range x {
-			x[i] = float32(s.Norm())
-		}
+		x := lists.Make(rows*graphFeatures, func(int) float32 { return float32(s.Norm()) })
 		if err := b.AddNodes(k, x); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
@@ -13,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // profileOf are mean times in seconds of PRCP's functions f1 to f6 at five memory sizes (SLApp's function profiles).
@@ -140,13 +142,9 @@ func planCurves(o Options, emit func(Result)) error {
 
 // planFronts measures the exact trade-offs of the six applications, each worked out from the start.
 func planFronts(o Options, emit func(Result)) error {
-	var apps []variants.App
-	for _, name := range variants.Presets() {
-		a, err := variants.Preset(name)
-		if err != nil {
-			return err
-		}
-		apps = append(apps, a)
+	apps, err := lists.Try(variants.Presets(), variants.Preset)
+	if err != nil {
+		return err
 	}
 	return o.planned("fronts of six apps", len(apps), emit, func() error {
 		for _, a := range apps {
@@ -228,10 +226,7 @@ func worstGraph(n int) workflow.Graph {
 func planWorst(o Options, emit func(Result)) error {
 	const nodes = 128
 	g := worstGraph(nodes)
-	times := make([]float64, nodes)
-	for i := range times {
-		times[i] = 0.1
-	}
+	times := slices.Repeat([]float64{0.1}, nodes)
 	return o.planned("worst graph", 1, emit, func() error {
 		w, err := g.Compile()
 		if err != nil {

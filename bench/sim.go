@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/sim"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -242,10 +243,7 @@ func newDay(o Day) (*day, error) {
 		return nil, err
 	}
 	d.config.SketchBits = sim.NoSketch // one sketch for all functions replaces those of each
-	templates := make([]sim.Function, len(d.trace.Functions))
-	for i := range templates {
-		templates[i] = functionOf(&d.trace.Functions[i])
-	}
+	templates := lists.Make(len(d.trace.Functions), func(i int) sim.Function { return functionOf(&d.trace.Functions[i]) })
 	for i := range d.functions {
 		d.config.Functions = append(d.config.Functions, templates[i%len(templates)])
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -214,11 +215,7 @@ func wordLists(list ...string) completion {
 
 // configurations completes by the shipped ones, and files.
 var configurations = among(orFiles, func(*call) []string {
-	var out []string
-	for _, s := range configs.Shipped() {
-		out = append(out, filepath.Join("configs", s))
-	}
-	return out
+	return lists.From(configs.Shipped(), func(s string) string { return filepath.Join("configs", s) })
 })
 
 // baselines lists those of an environment, or all, with what each does.
@@ -252,11 +249,7 @@ func keys(c *call, prefix string) ([]string, cobra.ShellCompDirective) {
 	}
 	rules := rulesOf(x)
 	if key, _, ok := strings.Cut(prefix, "="); ok {
-		var values []string
-		for _, w := range rules[key].Words {
-			values = append(values, key+"="+w)
-		}
-		return values, onlyThem
+		return lists.From(rules[key].Words, func(w string) string { return key + "=" + w }), onlyThem
 	}
 	list := flatten(&root, "", rules, nil)
 	return slices.DeleteFunc(list, func(k string) bool { return !strings.HasPrefix(k, prefix) }), goesOn

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bench"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/libtorch"
 )
@@ -155,10 +156,7 @@ func runBench(c *call, list []bench.Benchmark, o bench.Options, past []bench.Lin
 	})
 	err := measure(c.ctx, list, o, func(r bench.Result, line bench.Line) error {
 		head()
-		var remarks []string
-		for _, p := range bench.Beside(line, past) {
-			remarks = append(remarks, bench.Against(line, p))
-		}
+		remarks := lists.From(bench.Beside(line, past), func(p bench.Line) string { return bench.Against(line, p) })
 		if r.PartOfPeak > 0 {
 			remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
 		}

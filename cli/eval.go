@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/foreign"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -263,10 +264,7 @@ func (e *elsewhere) list(c *call) ([]eval.Elsewhere, error) {
 
 // join gives policies the names of their groups.
 func (e *elsewhere) join(all []eval.Elsewhere) error {
-	single := make([]string, len(all))
-	for i := range all {
-		single[i] = all[i].Name
-	}
+	single := lists.Make(len(all), func(i int) string { return all[i].Name })
 	for _, g := range e.groups {
 		name, list, some := strings.Cut(g, "=")
 		members := single

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing/library"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/search"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -65,11 +66,7 @@ func environmentSets(sets []string, workflow string, users []int) []string {
 		sets = append(sets, "env.workflow="+workflow, "env.workflows=[]")
 	}
 	if len(users) > 0 {
-		list := make([]string, len(users))
-		for i, u := range users {
-			list[i] = strconv.Itoa(u)
-		}
-		sets = append(sets, "workload.kind=closed-loop", "env.users=["+strings.Join(list, ",")+"]",
+		sets = append(sets, "workload.kind=closed-loop", "env.users=["+strings.Join(lists.From(users, strconv.Itoa), ",")+"]",
 			"workload.draw.factor=[]", "workload.draw.traces=[]")
 	}
 	return sets

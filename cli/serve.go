@@ -22,6 +22,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/remote"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 	"github.com/stoker-rl/stoker/serving/models"
@@ -86,13 +87,9 @@ func serveCommand() *command {
 
 func (f *serveFlags) run(c *call, o serving.Options) (any, error) {
 	began := time.Now()
-	var specs []models.Spec
-	for _, b := range c.args {
-		s, err := models.ParseSpec(b)
-		if err != nil {
-			return nil, usage("%w", err)
-		}
-		specs = append(specs, s)
+	specs, err := lists.Try(c.args, models.ParseSpec)
+	if err != nil {
+		return nil, usage("%w", err)
 	}
 	switch {
 	case len(specs) == 0 && f.folder == "":

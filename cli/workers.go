@@ -21,6 +21,7 @@ import (
 	"github.com/stoker-rl/stoker/farm"
 	"github.com/stoker-rl/stoker/farm/jetstream"
 	"github.com/stoker-rl/stoker/farm/launch"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -185,10 +186,7 @@ func workersCommand() *command {
 			}
 			rows := [][]string{{"worker", "slots", "runs done", "steps/s", "under way"}}
 			for _, s := range told {
-				var now []string
-				for _, u := range s.Units {
-					now = append(now, fmt.Sprintf("%s at step %d", u.Name, u.Steps))
-				}
+				now := lists.From(s.Units, func(u farm.Working) string { return fmt.Sprintf("%s at step %d", u.Name, u.Steps) })
 				rows = append(rows, []string{s.Worker, fmt.Sprint(s.Slots), fmt.Sprint(s.Done), fmt.Sprintf("%.0f", s.Rate), strings.Join(now, ", ")})
 			}
 			fmt.Fprint(c, report.Columns(rows, true))

@@ -21,6 +21,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workflow/asl"
 	"github.com/stoker-rl/stoker/envs/workflow/dags"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // ReadApp reads the application in a file, or where there is no such file the shipped one of that name (app4, or
@@ -194,11 +195,7 @@ func IsJobs(path string) bool {
 // JobNames returns the names of a file's jobs.
 func JobNames(path string) ([]string, error) {
 	jobs, err := readJobs(path)
-	var out []string
-	for _, j := range jobs {
-		out = append(out, j.Name)
-	}
-	return out, err
+	return lists.From(jobs, func(j dags.Job) string { return j.Name }), err
 }
 
 func readJobs(path string) ([]dags.Job, error) {
@@ -228,10 +225,7 @@ func ReadJob(path string, k Job) (*variants.Model, error) {
 	case i < 0 && k.Name == "":
 		return nil, fmt.Errorf("%s has %d jobs: name one, such as %s", path, len(jobs), jobs[0].Name)
 	case i < 0:
-		var names []string
-		for _, j := range jobs[:min(len(jobs), 12)] {
-			names = append(names, j.Name)
-		}
+		names := lists.From(jobs[:min(len(jobs), 12)], func(j dags.Job) string { return j.Name })
 		return nil, fmt.Errorf("%s has no job %q, it has %d: %s …", path, k.Name, len(jobs), strings.Join(names, ", "))
 	case !(k.ExecutorMB >= 1 && k.ExecutorMB <= 1e6):
 		return nil, fmt.Errorf("an executor has %g MB, want 1 to 1e6", k.ExecutorMB)

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 //go:embed */*.yaml steps/apps/*.yaml
@@ -134,10 +136,7 @@ func Read(path string) ([]byte, error) {
 	if b, e := shipped.ReadFile(name); e == nil {
 		return b, nil
 	}
-	var bare []string // the ending, which all have, brings none nearer
-	for _, p := range Shipped() {
-		bare = append(bare, strings.TrimSuffix(p, ".yaml"))
-	}
+	bare := lists.From(Shipped(), func(p string) string { return strings.TrimSuffix(p, ".yaml") })
 	if near := Nearest(strings.TrimSuffix(name, ".yaml"), bare); near != "" {
 		return nil, fmt.Errorf("%w; did you mean %s.yaml?", err, filepath.Join("configs", near))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -64,10 +65,7 @@ type Scored struct {
 // Compare compares a with each baseline by a metric. The baselines form one family for Holm's correction; all scores must
 // be of the same workloads ([stats.Scores.Check]).
 func Compare(m Metric, a Scored, baselines []Scored, resamples int, key rng.Key) []Comparison {
-	scores := make([]stats.Scores, len(baselines))
-	for i, b := range baselines {
-		scores[i] = b.Scores
-	}
+	scores := lists.From(baselines, func(b Scored) stats.Scores { return b.Scores })
 	var out []Comparison
 	for i, c := range stats.Compare(a.Scores, scores, m.Bounds, resamples, key) {
 		up := c.Improvement

@@ -24,6 +24,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -152,7 +153,7 @@ func (c Curve) clocked() (Curve, error) {
 	if err != nil {
 		return c, fmt.Errorf("no times to draw over: %w", err)
 	}
-	c.Seconds = report.Each(len(c.Steps), func(i int) float64 { return interpolate(steps, seconds, float64(c.Steps[i])) })
+	c.Seconds = lists.Make(len(c.Steps), func(i int) float64 { return interpolate(steps, seconds, float64(c.Steps[i])) })
 	return c, nil
 }
 
@@ -238,12 +239,9 @@ func curveFigure(curves []Curve, unit string, style func(group string, i int) ch
 func (c Curve) points(time bool) (x, y []float64) {
 	at := c.Seconds
 	if !time {
-		at = report.Each(len(c.Steps), func(i int) float64 { return float64(c.Steps[i]) })
+		at = lists.Make(len(c.Steps), func(i int) float64 { return float64(c.Steps[i]) })
 	}
-	order := make([]int, len(at))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Make(len(at), func(i int) int { return i })
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
 	for _, i := range order {
 		if !math.IsNaN(c.Values[i]) {

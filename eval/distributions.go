@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -41,10 +42,7 @@ func (p *painter) profile() {
 		panel.TicksX(4)
 		panel.TicksY(5)
 		panel.RangeY(0, 1)
-		scores := make([]stats.Scores, len(p.s.Policies))
-		for i, pol := range p.s.Policies {
-			scores[i] = scoresOf(t, pol.Name, m)
-		}
+		scores := lists.From(p.s.Policies, func(pol PolicyResult) stats.Scores { return scoresOf(t, pol.Name, m) })
 		x, tau := thresholds(scores, m)
 		for i, pol := range p.s.Policies {
 			if len(scores[i]) == 0 || len(tau) == 0 {
@@ -127,12 +125,8 @@ func (p *painter) distributions() {
 	if t == nil {
 		return
 	}
-	var drawn []string
-	for _, r := range t.Rows {
-		if q := t.Text(r, "quantity"); !slices.Contains(drawn, q) {
-			p.distribution(t, q)
-			drawn = append(drawn, q)
-		}
+	for _, q := range lists.Distinct(lists.From(t.Rows, func(r []string) string { return t.Text(r, "quantity") })) {
+		p.distribution(t, q)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // painter draws an evaluation's figures from the data in its folder. After an error nothing more is written.
@@ -104,11 +105,8 @@ func under(s *Summary) string {
 }
 
 // names are the policies' names.
-func (s *Summary) names() (out []string) {
-	for _, p := range s.Policies {
-		out = append(out, p.Name)
-	}
-	return out
+func (s *Summary) names() []string {
+	return lists.From(s.Policies, func(p PolicyResult) string { return p.Name })
 }
 
 // key names every policy; entry says how.
@@ -307,10 +305,7 @@ func (p *painter) improvement() {
 	}
 	taken := map[string]bool{}
 	for _, a := range p.s.compared() {
-		var baselines []string
-		for _, c := range p.s.against(a, metrics[0].Name) {
-			baselines = append(baselines, c.B)
-		}
+		baselines := lists.From(p.s.against(a, metrics[0].Name), func(c Comparison) string { return c.B })
 		f := forest("Probability that "+a+" does better than each under one workload, "+p.spread(a), baselines, len(metrics),
 			func(k int, hide bool) *chart.Panel {
 				panel := chart.NewPanel(words.Of(metrics[k].Name), "", "")

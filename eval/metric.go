@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Number is a number that may be missing: JSON cannot write NaN or an infinity, so it becomes null.
@@ -34,10 +35,9 @@ var ReturnMetric = Metric{Name: "return", Unit: "1", Better: envs.Higher,
 
 // Metrics returns the metrics of the given names, or all quantities that have a better direction, and the return.
 func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
-	known := []Metric{}
-	for _, q := range spec.Info {
-		known = append(known, Metric{q.Name, q.Unit, q.Better, q.Doc, q.Bounds, q.AssumesService})
-	}
+	known := lists.From(spec.Info, func(q envs.Quantity) Metric {
+		return Metric{q.Name, q.Unit, q.Better, q.Doc, q.Bounds, q.AssumesService}
+	})
 	own := ReturnMetric
 	own.AssumesService = spec.Constraint != "" // rewards sum up prices and returns of requests then
 	known = append(known, own)
@@ -63,11 +63,8 @@ func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
 }
 
 // namesOf are the names of metrics.
-func namesOf(metrics []Metric) (out []string) {
-	for _, m := range metrics {
-		out = append(out, m.Name)
-	}
-	return out
+func namesOf(metrics []Metric) []string {
+	return lists.From(metrics, func(m Metric) string { return m.Name })
 }
 
 // added are metrics with one that was missing.

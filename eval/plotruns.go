@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -86,11 +87,9 @@ func PlotRuns(p RunPlot) (*Plotted, error) {
 	if len(dirs) == 0 {
 		return nil, train.Usage("no runs to draw")
 	}
-	infos := make([]runInfo, len(dirs))
-	for i, dir := range dirs {
-		if infos[i], err = readRun(dir); err != nil {
-			return nil, err
-		}
+	infos, err := lists.Try(dirs, readRun)
+	if err != nil {
+		return nil, err
 	}
 	groups := groupRuns(infos, p.Separate)
 	if len(p.Labels) > 0 && len(p.Labels) != len(groups) {
@@ -124,11 +123,7 @@ func PlotRuns(p RunPlot) (*Plotted, error) {
 }
 
 func describe(groups []runGroup) string {
-	var out []string
-	for _, g := range groups {
-		out = append(out, g.label)
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(lists.From(groups, func(g runGroup) string { return g.label }), ", ")
 }
 
 // draw writes the figure and its data.
@@ -309,14 +304,8 @@ type bandOptions struct {
 
 // bands joins curves by group. Where the runs of a group have no stretch in common, each is a band of its own.
 func bands(curves []Curve, o bandOptions) []band {
-	var groups []string
-	for _, c := range curves {
-		if !slices.Contains(groups, c.Group) {
-			groups = append(groups, c.Group)
-		}
-	}
 	var out []band
-	for _, g := range groups {
+	for _, g := range lists.Distinct(lists.From(curves, func(c Curve) string { return c.Group })) {
 		of := slices.DeleteFunc(slices.Clone(curves), func(c Curve) bool { return c.Group != g })
 		if b := join(g, of, o); len(b.x) > 0 {
 			out = append(out, b)

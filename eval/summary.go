@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/pareto"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -253,13 +254,7 @@ func (s *Summary) against(a, metric string) []Comparison {
 
 // compared lists the policies whose comparisons there are.
 func (s *Summary) compared() []string {
-	var out []string
-	for _, c := range s.Comparisons {
-		if !slices.Contains(out, c.A) {
-			out = append(out, c.A)
-		}
-	}
-	return out
+	return lists.Distinct(lists.From(s.Comparisons, func(c Comparison) string { return c.A }))
 }
 
 // hopeless is the share of violations from which on an oracle keeps nothing.

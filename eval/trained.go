@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/foreign"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -63,18 +64,9 @@ func InEvaluation(read func(sets []string) (*configs.Experiment, error), sets []
 }
 
 // ShippedLike opens the policies of the zoo whose names begin so.
-func ShippedLike(prefix string) (out []*Trained, err error) {
-	for _, name := range zoo.Names() {
-		if !strings.HasPrefix(name, prefix) {
-			continue
-		}
-		t, err := Shipped(name)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	return out, nil
+func ShippedLike(prefix string) ([]*Trained, error) {
+	other := func(name string) bool { return !strings.HasPrefix(name, prefix) }
+	return lists.Try(slices.DeleteFunc(zoo.Names(), other), Shipped)
 }
 
 // Shipped opens the policy of the zoo of a name; nil without an error where this program's zoo has none. It acts with one

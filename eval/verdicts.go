@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // verdictLines are the verdicts in words, a line each, below one that says what they are made by.
@@ -197,10 +198,7 @@ func (s *Summary) said() string {
 	case len(compared) == 0:
 		return s.aloneSentence()
 	}
-	var parts []string
-	for _, a := range compared {
-		parts = append(parts, s.first(a))
-	}
+	parts := lists.From(compared, s.first)
 	for _, p := range s.Policies {
 		if p.Kind == catalog.Oracle {
 			parts = append(parts, "the bound, "+p.Name+", "+s.keeps(p.Name))
@@ -314,9 +312,5 @@ func (s *Summary) figures(metric string, x ...float64) string {
 	if low, high := s.metric(metric).Bounds.Limits(); report.Finite(high - low) {
 		place = min(place, int(math.Floor(math.Log10(high-low)))-2)
 	}
-	var out []string
-	for _, v := range x {
-		out = append(out, report.Round(v, place))
-	}
-	return strings.Join(out, " against ")
+	return strings.Join(lists.From(x, func(v float64) string { return report.Round(v, place) }), " against ")
 }

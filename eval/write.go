@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -217,10 +218,7 @@ func stepRows(p *Played) [][]string {
 // shares are those of a distribution whose quantiles are kept (all of the millions of requests would fill the
 // folder): every quarter of a percent, and finer in the upper tail, which latencies are judged by.
 func shares() []float64 {
-	var out []float64
-	for k := range 400 {
-		out = append(out, float64(k)/400)
-	}
+	out := lists.Make(400, func(k int) float64 { return float64(k) / 400 })
 	return append(out, 0.998, 0.9985, 0.999, 0.9995, 0.9999, 0.99995, 0.99999, 1)
 }
 

@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Key is a key of a configuration section.
@@ -94,11 +96,7 @@ func walk(prefix string, s *jsonschema.Schema, visit func(path, key string, s, s
 func kindOf(s *jsonschema.Schema) string {
 	switch {
 	case len(s.Enum) > 0:
-		var words []string
-		for _, w := range s.Enum {
-			words = append(words, fmt.Sprintf("`%s`", cmp.Or(fmt.Sprint(w), `""`)))
-		}
-		return strings.Join(words, ", ")
+		return strings.Join(lists.From(s.Enum, func(w any) string { return fmt.Sprintf("`%s`", cmp.Or(fmt.Sprint(w), `""`)) }), ", ")
 	case len(s.OneOf) == 2 && s.OneOf[0].Type == "number": // a number, or a word for one that follows
 		return kindOf(s.OneOf[0]) + ", or " + kindOf(s.OneOf[1])
 	case len(s.OneOf) > 0:

@@ -28,6 +28,7 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // draft is the version that editors know best; nothing here needs a later one.
@@ -48,15 +49,9 @@ type maker struct {
 
 // kindsOf lists a catalog's rows.
 func kindsOf(c *catalog.Catalog) (worlds, learners, baselines []kind) {
-	for _, x := range c.Envs {
-		worlds = append(worlds, kind{x.ID, x.Doc, x.Config(), x.Source})
-	}
-	for _, x := range c.Learners {
-		learners = append(learners, kind{x.Name, x.Doc, x.Config(), x.Source})
-	}
-	for _, x := range c.Baselines {
-		baselines = append(baselines, kind{x.Name, x.Doc, x.Config(), x.Source})
-	}
+	worlds = lists.From(c.Envs, func(x catalog.Env) kind { return kind{x.ID, x.Doc, x.Config(), x.Source} })
+	learners = lists.From(c.Learners, func(x catalog.Learner) kind { return kind{x.Name, x.Doc, x.Config(), x.Source} })
+	baselines = lists.From(c.Baselines, func(x catalog.Baseline) kind { return kind{x.Name, x.Doc, x.Config(), x.Source} })
 	return worlds, learners, baselines
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -41,11 +42,7 @@ type decision struct {
 
 // matrix is n sums for each episode.
 func matrix(n, episodes int) [][]float64 {
-	m := make([][]float64, n)
-	for i := range m {
-		m[i] = make([]float64, episodes)
-	}
-	return m
+	return lists.Make(n, func(int) []float64 { return make([]float64, episodes) })
 }
 
 func newWork(r *Request, x agents.Insight, rec *recording) *work {

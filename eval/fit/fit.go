@@ -20,6 +20,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -163,14 +164,8 @@ func (p *players) search(ctx context.Context, space *crossentropy.Space, o Optio
 	}
 	begun, scores := time.Now(), make([]float64, o.Population)
 	for g := range c.Generations {
-		var candidates []any
-		for _, x := range s.Propose() {
-			candidates = append(candidates, space.Config(x))
-		}
-		seeds := make([]uint64, o.Episodes)
-		for i := range seeds {
-			seeds[i] = 1 + uint64(g*o.Episodes+i)%searchSeeds
-		}
+		candidates := lists.From(s.Propose(), space.Config)
+		seeds := lists.Make(o.Episodes, func(i int) uint64 { return 1 + uint64(g*o.Episodes+i)%searchSeeds })
 		played, err := p.play(ctx, candidates, seeds, o.Workers)
 		if err != nil {
 			return nil, 0, err
@@ -212,10 +207,7 @@ func meanReturn(episodes []envs.Episode) float64 {
 
 // measure is the mean of the return and of all that the environment reports, over episodes that no search has seen.
 func (p *players) measure(ctx context.Context, config any, workers int) (map[string]float64, error) {
-	seeds := make([]uint64, checkSeeds)
-	for i := range seeds {
-		seeds[i] = searchSeeds + 1 + uint64(i)
-	}
+	seeds := lists.Make(checkSeeds, func(i int) uint64 { return searchSeeds + 1 + uint64(i) })
 	played, err := p.play(ctx, []any{config}, seeds, workers)
 	if err != nil {
 		return nil, err

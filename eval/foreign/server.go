@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/policy/onnx"
 	"github.com/stoker-rl/stoker/serving/client"
 )
@@ -116,11 +117,7 @@ func (s *server) fit(m *client.Model) error {
 }
 
 func names(list []client.Tensor) string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Name)
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(lists.From(list, func(t client.Tensor) string { return t.Name }), ", ")
 }
 
 // act asks for all turns in one request where it can.
@@ -154,11 +151,7 @@ func (s *server) act(ctx context.Context, turns []Turn) error {
 
 // ask makes one request.
 func (s *server) ask(ctx context.Context, turns []Turn, r client.Request) error {
-	var seen []*envs.Observation
-	for _, t := range turns {
-		seen = append(seen, t.Seen)
-	}
-	all, err := onnx.Inputs(s.spec, seen...)
+	all, err := onnx.Inputs(s.spec, lists.From(turns, func(t Turn) *envs.Observation { return t.Seen })...)
 	if err != nil {
 		return err
 	}

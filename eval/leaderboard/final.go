@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -168,11 +169,7 @@ func (f *Final) Write(dir string) error {
 }
 
 func (r FinalRow) settings() string {
-	var out []string
-	for _, s := range r.Settings {
-		out = append(out, s.String())
-	}
-	return strings.Join(out, " ")
+	return strings.Join(lists.From(r.Settings, func(s sweep.Setting) string { return s.String() }), " ")
 }
 
 // Text is the final for a terminal.

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -128,13 +129,11 @@ func below(points []xy, level float64) bool {
 
 // beaten reports which points others of the family beat.
 func beaten(points []xy) []bool {
-	out := make([]bool, len(points))
-	for i, p := range points {
-		out[i] = slices.ContainsFunc(points, func(q xy) bool {
+	return lists.From(points, func(p xy) bool {
+		return slices.ContainsFunc(points, func(q xy) bool {
 			return q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y)
 		})
-	}
-	return out
+	})
 }
 
 // Analyse computes estimates and intervals; the first family is what the others are compared with.
@@ -180,26 +179,14 @@ type draws struct {
 
 // drawn resamples the workload seeds of all families together, and the training seeds of each by themselves.
 func drawn(families []Family, seeds, resamples int, seed uint64) *draws {
-	whole := func(n int) []int {
-		out := make([]int, n)
-		for i := range out {
-			out[i] = i
-		}
-		return out
-	}
+	whole := func(n int) []int { return lists.Make(n, func(i int) int { return i }) }
 	d := &draws{mean: make([][]xy, len(families)), of: make([][][]xy, resamples)}
 	for f := range families {
 		d.mean[f] = families[f].means(whole(len(families[f].Points[0].Price)), whole(seeds))
 	}
 	stream := rng.NewStream(seed, "bootstrap of frontiers")
 	for b := range d.of {
-		draw := func(n int) []int {
-			out := make([]int, n)
-			for i := range out {
-				out[i] = stream.IntN(n)
-			}
-			return out
-		}
+		draw := func(n int) []int { return lists.Make(n, func(int) int { return stream.IntN(n) }) }
 		own := draw(seeds)
 		for f := range families {
 			d.of[b] = append(d.of[b], families[f].means(draw(len(families[f].Points[0].Price)), own))

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -54,13 +55,8 @@ func (r *Result) Rows() (points, levels [][]string) {
 }
 
 // Families are the families' names in their order.
-func (r *Result) Families() (out []string) {
-	for _, p := range r.Points {
-		if len(out) == 0 || out[len(out)-1] != p.Family {
-			out = append(out, p.Family)
-		}
-	}
-	return out
+func (r *Result) Families() []string {
+	return lists.Distinct(lists.From(r.Points, func(p Row) string { return p.Family }))
 }
 
 // figure draws all points with their intervals, and each family's frontier.
@@ -249,11 +245,7 @@ func (n *Named) under(rows, more [][]string) [][]string {
 func panels(results []Named, columns int, limit float64) *chart.Figure {
 	var families []string
 	for _, r := range results {
-		for _, f := range r.Families() {
-			if !slices.Contains(families, f) {
-				families = append(families, f)
-			}
-		}
+		families = lists.Distinct(append(families, r.Families()...))
 	}
 	first := results[0]
 	unit := first.limitUnit() + ", "

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // CheckOptions say how [Check] predicts.
@@ -161,10 +162,7 @@ func (s *Subject) bills(out *Checked) Published {
 	exact := s.Tariff
 	exact.Step, exact.Digits = 0, 0
 	runs := s.Flow.FunctionExecutions()
-	times := make([]float64, s.Flow.NumNodes())
-	for n := range times {
-		times[n] = s.Functions[s.Flow.Function(n)].Law.Mean()
-	}
+	times := lists.Make(s.Flow.NumNodes(), func(n int) float64 { return s.Functions[s.Flow.Function(n)].Law.Mean() })
 	for f, d := range s.Functions {
 		if d.Fixed {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Auto is the choice of the law that errs least at sizes left out.
@@ -236,11 +237,7 @@ func Text(r *Result) string {
 }
 
 func list(x []float64) string {
-	text := make([]string, len(x))
-	for i, v := range x {
-		text[i] = report.Plain(v)
-	}
-	return strings.Join(text, ", ")
+	return strings.Join(lists.From(x, report.Plain), ", ")
 }
 
 func percent(x eval.Number) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // LawsResult is what stoker profile fit prints as JSON for windows and requests.
@@ -95,11 +96,7 @@ func FitLaws(r io.Reader, file string) (*LawsResult, error) {
 
 // Laws are the entries of env.laws.
 func (r *LawsResult) Laws() []sizing.FunctionLaw {
-	out := make([]sizing.FunctionLaw, len(r.Functions))
-	for i, f := range r.Functions {
-		out[i] = sizing.FunctionLaw{Function: f.Name, Law: f.Law}
-	}
-	return out
+	return lists.From(r.Functions, func(f FunctionFit) sizing.FunctionLaw { return sizing.FunctionLaw{Function: f.Name, Law: f.Law} })
 }
 
 // LawsYAML writes laws as the lines of env.laws in a configuration, one law a line, indented by four.
@@ -150,11 +147,8 @@ func (r *LawsResult) YAML() string {
 	return b.String() + "env:\n  laws:\n" + LawsYAML(r.Laws())
 }
 
-func (f *FunctionFit) untold() (names []string) {
-	for _, u := range f.Untold {
-		names = append(names, u.Parameter)
-	}
-	return names
+func (f *FunctionFit) untold() []string {
+	return lists.From(f.Untold, func(u perfmodel.Untold) string { return u.Parameter })
 }
 
 // LawsText is the result for a terminal.

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -149,10 +150,7 @@ func newMeasured(name string, samples []memory.Sample, o ReplayOptions) (*measur
 
 // replay profiles the function once by each design.
 func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally, stops *Stop) error {
-	grid := make([]float64, len(f.sizes))
-	for i, s := range f.sizes {
-		grid[i] = s.MB
-	}
+	grid := lists.From(f.sizes, func(s memory.Size) float64 { return s.MB })
 	key := rng.New(uint64(seed), "profiles/replay/"+f.name)
 	p := o.Parrotfish
 	stopped := false

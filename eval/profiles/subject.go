@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workflow/asl"
 	"github.com/stoker-rl/stoker/internal/heap"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -116,10 +117,7 @@ func FromMachine(flow *asl.Flow, deployed []Deployed) (*Subject, error) {
 			i = slices.IndexFunc(deployed, func(d Deployed) bool { return d.Name == f.Lambda })
 		}
 		if i < 0 {
-			var names []string
-			for _, d := range deployed {
-				names = append(names, d.Name)
-			}
+			names := lists.From(deployed, func(d Deployed) string { return d.Name })
 			return nil, fmt.Errorf("there are no runs of function %s (Lambda function %q), only of %s", f.Name, f.Lambda,
 				strings.Join(names, ", "))
 		}

@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/internal/lists"
+)
 
 // Axis is a direction of a [Cube]: what it is of, and how many places it has.
 type Axis struct {
@@ -51,7 +55,7 @@ func (c *Cube[T]) Select(place int) *Cube[T] {
 
 // Of is a quantity of the measurements at a place, by seed.
 func (c *Cube[T]) Of(quantity func(*T) float64, places ...int) []float64 {
-	return Each(c.seeds, func(s int) float64 { return quantity(&c.At(places...)[s]) })
+	return lists.Make(c.seeds, func(s int) float64 { return quantity(&c.At(places...)[s]) })
 }
 
 // Seed are a seed's measurements at all places, the last axis running fastest.
@@ -63,25 +67,18 @@ func (c *Cube[T]) Seed(seed int) []T {
 	return out
 }
 
-// Each are n numbers, as by seed.
-func Each(n int, of func(i int) float64) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = of(i)
-	}
-	return out
-}
-
 // Floats are whole numbers as numbers.
-func Floats(x []int) []float64 { return Each(len(x), func(i int) float64 { return float64(x[i]) }) }
+func Floats(x []int) []float64 { return lists.From(x, func(v int) float64 { return float64(v) }) }
 
 // Places are the numbers of n places, from 1.
-func Places(n int) []float64 { return Each(n, func(i int) float64 { return float64(i + 1) }) }
+func Places(n int) []float64 { return lists.Make(n, func(i int) float64 { return float64(i + 1) }) }
 
 // Ratio is a over b, by seed.
-func Ratio(a, b []float64) []float64 { return Each(len(a), func(s int) float64 { return a[s] / b[s] }) }
+func Ratio(a, b []float64) []float64 {
+	return lists.Make(len(a), func(s int) float64 { return a[s] / b[s] })
+}
 
 // Change is what a is beyond b in percent of b, by seed.
 func Change(a, b []float64) []float64 {
-	return Each(len(a), func(s int) float64 { return 100 * (a[s]/b[s] - 1) })
+	return lists.Make(len(a), func(s int) float64 { return 100 * (a[s]/b[s] - 1) })
 }

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Column heads a column of a table.
@@ -133,11 +134,7 @@ func (t *Table) Markdown(b *strings.Builder) {
 	}
 	rows := [][]string{head}
 	for _, row := range t.Rows {
-		var out []string
-		for _, cell := range row {
-			out = append(out, shown(cell))
-		}
-		rows = append(rows, out)
+		rows = append(rows, lists.From(row, shown))
 	}
 	Markdown(b, rows)
 }

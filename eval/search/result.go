@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Window is what one window gave.
@@ -325,10 +326,7 @@ func Figure(title string, qos sizing.QoS, results ...*Result) *chart.Figure {
 		f.Key = append(f.Key, chart.Entry{Text: r.Method, Style: s, Line: true, Band: true})
 		list := r.Iterations()
 		draw := func(p *chart.Panel, of func(Iteration) report.Estimate) {
-			var e []report.Estimate
-			for _, i := range list {
-				e = append(e, of(i))
-			}
+			e := lists.From(list, of)
 			p.WholeX()
 			report.Line(p, s, report.Places(len(list)), e)
 		}

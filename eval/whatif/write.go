@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Text is the result for a terminal.
@@ -253,11 +254,7 @@ func (f *Front) shown() []float64 {
 	if len(all) <= maxLines {
 		return all
 	}
-	var out []float64
-	for i := range maxLines {
-		out = append(out, all[i*(len(all)-1)/(maxLines-1)])
-	}
-	return out
+	return lists.Make(maxLines, func(i int) float64 { return all[i*(len(all)-1)/(maxLines-1)] })
 }
 
 // atLeast returns the front in time and cost of the configurations that have an accuracy.

@@ -4,6 +4,8 @@ package shell
 import (
 	"strings"
 	"unicode"
+
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Quote is a word, in quotes where a shell would change it.
@@ -18,9 +20,5 @@ func Quote(s string) string {
 
 // Line is a command's words.
 func Line(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = Quote(w)
-	}
-	return strings.Join(out, " ")
+	return strings.Join(lists.From(words, Quote), " ")
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/tools/proof"
 )
 
@@ -143,10 +144,7 @@ func subject(name string, parts []part) string {
 		fmt.Fprintf(&b, "\n## %s\n\n%s `make verify NAME=%s` measures it again, in about %d min", p.Name, p.Claims,
 			p.Name, p.Minutes)
 		if len(p.Needs) > 0 {
-			var needs []string
-			for _, n := range p.Needs {
-				needs = append(needs, n.Text)
-			}
+			needs := lists.From(p.Needs, func(n proof.Need) string { return n.Text })
 			fmt.Fprintf(&b, "; it needs %s", strings.Join(needs, "; "))
 		}
 		fmt.Fprintf(&b, ". Measured at revision %.9s on %s (%s).", p.result.Revision, p.result.Date, p.result.Machine)

@@ -27,6 +27,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/tools/proof"
 	"github.com/stoker-rl/stoker/tools/proof/pages"
 )
@@ -74,16 +75,7 @@ func command(ctx context.Context, args []string) error {
 }
 
 // find looks up all names before anything runs.
-func find(names []string) (all []proof.Proof, err error) {
-	for _, n := range names {
-		p, err := proof.Find(n)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
+func find(names []string) ([]proof.Proof, error) { return lists.Try(names, proof.Find) }
 
 // list prints the table.
 func list(asJSON bool) error {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/tools/proof"
 	"github.com/stoker-rl/stoker/tools/proof/pages"
 )
@@ -74,10 +75,7 @@ func (f *folders) replace(text string) string {
 
 // run runs one step; its output goes to a log.
 func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err error) {
-	var args []string
-	for _, a := range s.Args {
-		args = append(args, f.replace(a))
-	}
+	args := lists.From(s.Args, f.replace)
 	if s.Unless != "" {
 		if _, err := os.Stat(s.Unless); err == nil {
 			fmt.Fprintf(log, "%s exists: stoker resume finishes it, in place of %s\n", s.Unless, strings.Join(args, " "))

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -192,7 +193,7 @@ func figure14(r *suite.Report, f *field) {
 func points(x, y [][]float64) stats.Scores {
 	out := make(stats.Scores, len(x))
 	for v := range x {
-		out[v] = report.Each(len(x[v]), func(rep int) float64 { return 100 * (x[v][rep] - y[v][rep]) })
+		out[v] = lists.Make(len(x[v]), func(rep int) float64 { return 100 * (x[v][rep] - y[v][rep]) })
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/search"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // lab measures single windows of a workflow under closed-loop users, each a new deployment, as FaaSConf's testbed does.
@@ -247,10 +248,7 @@ func oneAfterAnother(u *tuner) []sizing.Resources {
 // thresholds, it takes the one that saves most for the latency that it adds, until there is none.
 func allAtOnce(u *tuner) []sizing.Resources {
 	rs := u.largest()
-	levels := make([][2]int, len(rs)) // of cores and of replicas
-	for f := range rs {
-		levels[f] = [2]int{len(tuneCores) - 1, len(tuneReplicas) - 1}
-	}
+	levels := slices.Repeat([][2]int{{len(tuneCores) - 1, len(tuneReplicas) - 1}}, len(rs)) // of cores and of replicas
 	now := u.try(rs)
 	for {
 		price := u.lab.price(rs)
@@ -309,5 +307,5 @@ func (t *tuning) report(r *suite.Report) {
 // saved is by how many percent holistic tuning is cheaper than sequential tuning, by seed.
 func (t *tuning) saved() stats.Scores {
 	change := report.Change(t.price.At(2), t.price.At(1))
-	return stats.Scores{report.Each(len(change), func(i int) float64 { return -change[i] })}
+	return stats.Scores{lists.From(change, func(x float64) float64 { return -x })}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 var nan = math.NaN()
@@ -109,10 +110,7 @@ func (f *field) savingsOf(prices func(cell) [][]float64, a, b string, apps []*ap
 	of := slices.IndexFunc(f.methods, func(m method) bool { return m.name == a })
 	out := make(stats.Scores, f.methods[of].versions)
 	for rep := range f.of(f.methods[0].name, f.apps[0].name, f.users[0])[0].Repetitions {
-		row := make([]float64, len(out))
-		for v := range out {
-			row[v] = f.saving(prices, a, b, apps, users, v, rep)
-		}
+		row := lists.Make(len(out), func(v int) float64 { return f.saving(prices, a, b, apps, users, v, rep) })
 		if slices.ContainsFunc(row, math.IsNaN) {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -54,11 +55,7 @@ func count(s *seen) float64 { return s.successes }
 // effect is what the limit changes of a quantity, the mean over users, in percent by seed.
 func (m *motivation) effect(of func(*seen) float64) stats.Scores {
 	over := func(with int) []float64 {
-		var rows [][]float64
-		for k := range users {
-			rows = append(rows, m.limited.Of(of, k, with))
-		}
-		return meanOver(rows)
+		return meanOver(lists.Make(len(users), func(k int) []float64 { return m.limited.Of(of, k, with) }))
 	}
 	return changes(over(1), over(0))
 }
@@ -238,10 +235,7 @@ func (m *motivation) draw(r *suite.Report) {
 	fig1.panel(r, "1b Sequential", "users", "mean latency (s)", []string{"no limit", "limit of 3"}, report.Floats(users),
 		func(s, k int) []float64 { return m.limited.Of(mean, k, s) })
 	fig1.add(r)
-	var sizes []string
-	for _, c := range cores {
-		sizes = append(sizes, fmt.Sprintf("%d millicores", c))
-	}
+	sizes := lists.From(cores, func(c int) string { return fmt.Sprintf("%d millicores", c) })
 	fig3a := newPlot("fig3a-limit-and-cpu", "Fig. 3a: mean latency of the Sequential workflow at 20 users over the "+
 		"concurrency limit, for four sizes of an instance.", "instance", "limit", "mean latency [s]")
 	fig3a.panel(r, "3a Sequential, 20 users", "concurrency limit", "mean latency (s)", sizes, report.Floats(limits),

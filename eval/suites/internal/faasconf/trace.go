@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -147,21 +148,9 @@ const oracleName = "oracle"
 func searchers(windows int) ([]eval.Contestant, error) {
 	rambo, aquatope := baselines.DefaultRAMBO(), baselines.DefaultAquatope()
 	rambo.Windows, aquatope.Windows = windows, windows
-	var out []eval.Contestant
-	for _, d := range []struct {
-		name   string
-		config any
-	}{
-		{"rambo", &rambo}, {"aquatope", &aquatope}, {"random-search", nil}, {autoscalerName, nil}, {"rule", nil},
-		{oracleName, nil},
-	} {
-		c, err := eval.Baseline(d.name, d.name, d.config)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
-	}
-	return out, nil
+	configs := map[string]any{"rambo": &rambo, "aquatope": &aquatope} // others have their defaults
+	names := []string{"rambo", "aquatope", "random-search", autoscalerName, "rule", oracleName}
+	return lists.Try(names, func(name string) (eval.Contestant, error) { return eval.Baseline(name, name, configs[name]) })
 }
 
 const autoscalerName = "autoscaler"

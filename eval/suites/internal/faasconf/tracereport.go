@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // By how many percent FaaSConf's cumulative latency is below that of others (§5.2.2).
@@ -202,7 +203,7 @@ func (t *trace) minutes() {
 // inMinute are a policy's means over the k-th minute's windows and training seeds, by workload seed.
 func (t *trace) inMinute(name, quantity string, k int) []float64 {
 	series, at := t.series(name, quantity), 2*threeMinutes[k].minute
-	return report.Each(len(series), func(i int) float64 { return (series[i][at] + series[i][at+1]) / 2 })
+	return lists.Make(len(series), func(i int) float64 { return (series[i][at] + series[i][at+1]) / 2 })
 }
 
 func (t *trace) point(name, quantity string, k int) report.Estimate {
@@ -214,7 +215,7 @@ func (t *trace) inAll(a, b, quantity string) stats.Scores {
 	var rows [][]float64
 	for k := range threeMinutes {
 		x, y := t.inMinute(a, quantity, k), t.inMinute(b, quantity, k)
-		rows = append(rows, report.Each(len(x), func(i int) float64 { return 100 * (1 - x[i]/y[i]) }))
+		rows = append(rows, lists.Make(len(x), func(i int) float64 { return 100 * (1 - x[i]/y[i]) }))
 	}
 	return stats.Scores{meanOver(rows)}
 }

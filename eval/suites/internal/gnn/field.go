@@ -37,6 +37,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // world is a cluster of unlike nodes with what arrives.
@@ -123,7 +124,7 @@ func (f *field) estimate(i int, quantity string) report.Estimate {
 // slowdowns puts two players' slowdowns together, by workload seed.
 func (f *field) slowdowns(a, b int, of func(a, b float64) float64) stats.Scores {
 	x, y := f.values(a, "slowdown"), f.values(b, "slowdown")
-	return stats.Scores{report.Each(len(x), func(j int) float64 { return of(x[j], y[j]) })}
+	return stats.Scores{lists.Make(len(x), func(j int) float64 { return of(x[j], y[j]) })}
 }
 
 // compare compares a player with all others that keep says, and returns what came out.

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
 
@@ -69,13 +70,9 @@ func fig1(ctx context.Context, o *suite.Options, r *suite.Report, size fig1Size)
 		}
 		devices = append(devices, "cuda:0")
 	}
-	var all []*timed
-	for _, d := range devices {
-		t, err := measure(ctx, o, d, size)
-		if err != nil {
-			return err
-		}
-		all = append(all, t)
+	all, err := lists.Try(devices, func(d string) (*timed, error) { return measure(ctx, o, d, size) })
+	if err != nil {
+		return err
 	}
 	m := bench.ThisMachine()
 	r.Note("measured on %s, %d cores; %s. The paper names neither its GPU nor its CPU, nor the network: "+
@@ -192,7 +189,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 		}
 		for n, p := range f.Chart.Panels {
 			last := bands[n][len(x)-1].At
-			proportional := report.Each(len(x), func(k int) float64 { return last * x[k] / x[len(x)-1] })
+			proportional := lists.From(x, func(edges float64) float64 { return last * edges / x[len(x)-1] })
 			p.Line(chart.Bound(), x, proportional, false)
 			report.Line(p, chart.Styles(i), x, bands[n])
 		}

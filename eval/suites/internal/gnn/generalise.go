@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Generalise returns the suite that plays the policy where it was not trained.
@@ -361,10 +362,7 @@ func rulesFigure(r *suite.Report, all []*place) {
 	players := all[0].players
 	f := report.NewFigure("generalise", "The rules in every setting; no trained policy plays. 95 % intervals.",
 		chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))}, "kind", "setting", "policy", "slowdown")
-	var names []string
-	for _, p := range all {
-		names = append(names, p.name)
-	}
+	names := lists.From(all, func(p *place) string { return p.name })
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for i := range players {
 		panel := f.Panel(players[i].Name, "slowdown", "")

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // How near a value must come to count as the paper's "about". These are ours, chosen before anything was played.
@@ -150,7 +151,7 @@ func atFinalPrices(e *evidence, _ suite.Rule) []suite.Finding {
 func higherPrices(e *evidence, _ suite.Rule) []suite.Finding {
 	a, b := e.control.paper[1], e.control.paper[2]
 	x, y := a.scores(a.of(tunedName), "profit", 1), b.scores(b.of(tunedName), "profit", 1)
-	gain := report.Each(len(x[0]), func(j int) float64 { return y[0][j] - x[0][j] })
+	gain := lists.Make(len(x[0]), func(j int) float64 { return y[0][j] - x[0][j] })
 	return []suite.Finding{{Text: fmt.Sprintf("%s to %s", a.r.Estimate(stats.Scores{gain}), tunedName)}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // regime is one answer to what the rivals charge, and how they did against HOPS.
@@ -38,11 +39,7 @@ type control struct {
 var equal = [][]float64{{1.1, 1.3, 1.5}, {1.3, 1.5, 1.7}}
 
 func priceText(p []float64) string {
-	var out []string
-	for _, x := range p {
-		out = append(out, fmt.Sprintf("%.4g", x))
-	}
-	return strings.Join(out, "/")
+	return strings.Join(lists.From(p, func(x float64) string { return fmt.Sprintf("%.4g", x) }), "/")
 }
 
 // finalName is the regime whose prices are found by playing.
@@ -174,10 +171,7 @@ func (c *control) report(r *suite.Report) {
 // rows adds a regime's policies to the table; HOPS' own line comes with the first.
 func (g *regime) rows(t *report.Table, users string, first bool) {
 	for i, p := range g.policies {
-		var cells []any
-		for _, q := range metrics {
-			cells = append(cells, g.estimate(i, q.name, q.factor))
-		}
+		cells := lists.From(metrics, func(q metric) any { return g.estimate(i, q.name, q.factor) })
 		k := i
 		if first {
 			if i == 0 {
@@ -206,7 +200,7 @@ func levels(o *suite.Options, r *suite.Report, worlds ...*world) []*priceLevel {
 	var out []*priceLevel
 	for _, w := range worlds {
 		for _, x := range shifts {
-			prices := report.Each(len(paperPrices), func(i int) float64 { return paperPrices[i] + x })
+			prices := lists.Make(len(paperPrices), func(i int) float64 { return paperPrices[i] + x })
 			out = append(out, &priceLevel{x, &match{r: r, world: w, policies: rivals(prices)}})
 		}
 	}

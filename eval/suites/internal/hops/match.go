@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // at1 are the prices that the rivals charge by default. The paper does not say what they charged.
@@ -59,11 +60,7 @@ func (m *match) published(i int) bool { return m.policies[i].learned == nil }
 
 // names are the policies' names.
 func (m *match) names() []string {
-	var out []string
-	for _, p := range m.policies {
-		out = append(out, p.name)
-	}
-	return out
+	return lists.From(m.policies, func(p policy) string { return p.name })
 }
 
 // scores are a policy's whole episodes of a quantity, times a factor.
@@ -78,11 +75,7 @@ func (m *match) estimate(i int, quantity string, factor float64) report.Estimate
 
 // values are the policies' interquartile means of a quantity.
 func (m *match) values(quantity string, factor float64) []float64 {
-	var out []float64
-	for i := range m.policies {
-		out = append(out, stats.IQM(m.scores(i, quantity, factor).Flat()))
-	}
-	return out
+	return lists.Make(len(m.policies), func(i int) float64 { return stats.IQM(m.scores(i, quantity, factor).Flat()) })
 }
 
 // series are a policy's windows of a quantity by seed, times a factor. Profit is summed over the slots of a window; the
@@ -106,7 +99,7 @@ func (m *match) series(i int, quantity string, factor float64) [][]float64 {
 // final is the mean of a quantity over the last windows, by seed.
 func (m *match) final(i int, quantity string, factor float64) stats.Scores {
 	series := m.series(i, quantity, factor)
-	return stats.Scores{report.Each(len(series), func(j int) float64 { return stats.Mean(series[j][max(0, len(series[j])-tail):]) })}
+	return stats.Scores{lists.Make(len(series), func(j int) float64 { return stats.Mean(series[j][max(0, len(series[j])-tail):]) })}
 }
 
 // lead is how much more HOPS earns than its best rival, in % by seed, and that rival's name. Trained policies are not

@@ -29,6 +29,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // What the paper prints, in Sec. IV and Figs. 2 to 4. Where it gives a bound, the row's note says so.
@@ -143,10 +144,7 @@ func runIn(ctx context.Context, o *suite.Options, r *suite.Report, worlds []worl
 		}
 		return &match{r: r, world: w, policies: slices.Concat([]policy{hops(w)}, rivals(unitPrices()), fit)}
 	}
-	var mains []*match
-	for i := range worlds {
-		mains = append(mains, everybody(&worlds[i]))
-	}
+	mains := lists.Make(len(worlds), func(i int) *match { return everybody(&worlds[i]) })
 	first := everybody(away)
 	if err := play(ctx, o, "figures", true, append(slices.Clone(mains), first)...); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/atmiss"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Contended returns the suite contended: workflows whose steps share a small cluster. Five policies of
@@ -96,16 +97,13 @@ func trainContended(ctx context.Context, o *suite.Options, trainings int) ([]*ev
 	if err != nil {
 		return nil, err
 	}
-	var out []*eval.Trained
-	for _, dir := range dirs {
+	return lists.Try(dirs, func(dir string) (*eval.Trained, error) {
 		t, err := eval.OpenTrained(catalog.Default(), dir, nil)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			t.Threads = 1
 		}
-		t.Threads = 1
-		out = append(out, t)
-	}
-	return out, nil
+		return t, err
+	})
 }
 
 // learnedContended is the policies as a method: the price of a miss that they are shown is what trades cost against misses.

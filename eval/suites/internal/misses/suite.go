@@ -25,6 +25,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Suite returns the suite misses. A workload seed draws generated workflows and their requests.
@@ -309,12 +310,7 @@ func (f *figures) add(factor float64, res *atmiss.Result) {
 
 // panel adds a limit's curves to a figure, those of the methods that it shows, up to a share of late requests.
 func panel(f *report.Figure, title string, late, factor float64, res *atmiss.Result, shows func(method string) bool) {
-	var methods []string
-	for _, o := range res.Outcomes {
-		if !slices.Contains(methods, o.Method) {
-			methods = append(methods, o.Method)
-		}
-	}
+	methods := lists.Distinct(lists.From(res.Outcomes, func(o atmiss.Outcome) string { return o.Method }))
 	first := len(f.Chart.Panels) == 0
 	p := f.Panel(title, "late requests (share)", "cost over the plan's")
 	p.LogX()

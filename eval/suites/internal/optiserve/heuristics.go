@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // paperNear is the thesis' share of problems at 95 % of the ideal or more.
@@ -85,7 +86,7 @@ func (f *fig55) over(spread, heuristic, app, objective, seed int) problems.Score
 
 // estimate is a quantity of the scores over the seeds.
 func (f *fig55) estimate(r *suite.Report, spread, heuristic, app, objective int, of func(problems.Score) float64) report.Estimate {
-	return scored(r, report.Each(f.score.Seeds(), func(s int) float64 { return of(f.over(spread, heuristic, app, objective, s)) }))
+	return scored(r, lists.Make(f.score.Seeds(), func(s int) float64 { return of(f.over(spread, heuristic, app, objective, s)) }))
 }
 
 func missed(s problems.Score) float64 { return 100 * float64(s.Missed) / float64(s.Cases) }
@@ -106,7 +107,7 @@ func (f *fig55) report(r *suite.Report) {
 			f.estimate(r, s, reference, -1, -1, problems.Score.Answered)))
 	}
 	for h, heuristic := range f.heuristics {
-		near := report.Each(f.sized.Seeds(), func(s int) float64 {
+		near := lists.Make(f.sized.Seeds(), func(s int) float64 {
 			var sum problems.Score
 			for a := range f.apps {
 				sum.Add(f.sized.At(h, a)[s])
@@ -186,12 +187,10 @@ func (s size) weights(ctx context.Context, o *suite.Options) (*sweep, error) {
 		report.Axis{Name: "terms", Len: 2}, report.Axis{Name: "weight", Len: len(s.swept)})}
 	var byFamily [3][]*variants.Model
 	for i, family := range families {
-		for _, m := range s.models {
-			other, err := inFamily(m, family)
-			if err != nil {
-				return nil, err
-			}
-			byFamily[i] = append(byFamily[i], other)
+		var err error
+		byFamily[i], err = lists.Try(s.models, func(m *variants.Model) (*variants.Model, error) { return inFamily(m, family) })
+		if err != nil {
+			return nil, err
 		}
 	}
 	return w, o.Each(ctx, "varying the weight", len(families)*seeds, func(i int) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 const paper = "OptiServe: cost-, latency- and accuracy-tuned serverless ML workflows (thesis), and PRCP (Lin and Khazaei)"
@@ -83,19 +84,13 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) (err e
 
 // presets compiles the six applications.
 func presets() ([]*variants.Model, error) {
-	var out []*variants.Model
-	for _, name := range variants.Presets() {
+	return lists.Try(variants.Presets(), func(name string) (*variants.Model, error) {
 		app, err := variants.Preset(name)
 		if err != nil {
 			return nil, err
 		}
-		m, err := app.Compile()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return out, nil
+		return app.Compile()
+	})
 }
 
 // scored makes an estimate of one value per seed.

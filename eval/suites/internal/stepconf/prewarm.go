@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // ways are prewarming's settings (Fig. 23). An idle prewarmed instance costs what AWS asks for one that is provisioned, or
@@ -94,7 +95,7 @@ func read(to *report.Cube[float64], p *eval.Played, requests int) error {
 // dearer in percent; by seed.
 func (g *warmed) fall(world, way int) (mapping, dearer []float64) {
 	without, with := g.scores.Select(world).Select(0), g.scores.Select(world).Select(way)
-	mapping = report.Each(without.Seeds(), func(s int) float64 { return 100 * (1 - with.At(0)[s]/without.At(0)[s]) })
+	mapping = lists.Make(without.Seeds(), func(s int) float64 { return 100 * (1 - with.At(0)[s]/without.At(0)[s]) })
 	return mapping, report.Change(with.At(2), without.At(2))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -97,12 +98,10 @@ type summary struct {
 
 func (n size) play(ctx context.Context, o *suite.Options) (*sweep, error) {
 	w := &sweep{worlds: n.worlds, deciders: everyone(), requests: n.requests, seeds: len(o.Seeds)}
-	for _, x := range w.worlds {
-		m, err := preset(x.workflow, x.platform)
-		if err != nil {
-			return nil, err
-		}
-		w.models = append(w.models, m)
+	var err error
+	w.models, err = lists.Try(w.worlds, func(x world) (*steps.Model, error) { return preset(x.workflow, x.platform) })
+	if err != nil {
+		return nil, err
 	}
 	w.all = report.NewCube[summary](w.seeds, report.Axis{Name: "workflow", Len: len(w.models)},
 		report.Axis{Name: "decider", Len: len(w.deciders)}, report.Axis{Name: "limit", Len: len(factors)})
