@@ -136,12 +136,8 @@ func level(f *chart.Figure, levels []envs.Level, m Metric, draw func(float64) bo
 		if l.Of != m.Name || !draw(l.Value) {
 			continue
 		}
-		unit := " " + m.Unit
-		if m.Unit == "1" || m.Unit == "" || m.Unit == m.Name {
-			unit = ""
-		}
-		e := chart.Entry{Text: fmt.Sprintf("%s: %s %.4g%s", words.Of(m.Name), l.Doc, l.Value, unit), Style: chart.Limit(),
-			Line: true}
+		text := fmt.Sprintf("%s: %s %.4g %s", words.Of(m.Name), l.Doc, l.Value, words.Unit(m.Name, m.Unit))
+		e := chart.Entry{Text: strings.TrimSpace(text), Style: chart.Limit(), Line: true}
 		if !slices.ContainsFunc(f.Key, func(k chart.Entry) bool { return k.Text == e.Text }) {
 			f.Key = append(f.Key, e)
 		}

@@ -148,11 +148,7 @@ func (s *Summary) withUnit(x float64) string {
 	if x != 0 && report.Finite(x) {
 		place = min(0, int(math.Floor(math.Log10(math.Abs(x))))-2)
 	}
-	text := report.Round(x, place)
-	if m.Unit == "" || m.Unit == "1" || m.Unit == m.Name {
-		return text
-	}
-	return text + " " + m.Unit
+	return strings.TrimSpace(report.Round(x, place) + " " + words.Unit(m.Name, m.Unit))
 }
 
 // share writes a share in percent, with two figures of the violations. A mean of ones may be a bit above one: none is below 0.
@@ -258,9 +254,9 @@ func (s *Summary) verdictOn(a, b string) Verdict {
 func (s *Summary) change(v Verdict, which string) string {
 	c, m := s.comparison(v, v.Objective), s.metric(v.Objective)
 	d := s.differs(c)
-	unit, scale := "", 1.0
-	if m.Unit != "1" && m.Unit != "" && m.Unit != m.Name {
-		unit = " " + m.Unit
+	unit, scale := words.Unit(m.Name, m.Unit), 1.0
+	if unit != "" {
+		unit = " " + unit
 	}
 	baseline := float64(s.policy(v.B).Metrics[v.Objective].Mean)
 	if low, high := m.Bounds.Limits(); low == 0 && math.IsInf(high, 1) && baseline > 0 {

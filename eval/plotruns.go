@@ -128,7 +128,6 @@ func describe(groups []runGroup) string {
 
 // draw writes the figure and its data.
 func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
-	out := &Plotted{Notes: p.notes(groups, all)}
 	xname := "step"
 	if p.Time {
 		xname = "seconds"
@@ -166,11 +165,8 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 	to.Draw(p.Name, f)
 	to.CSV(p.Name+".csv", curveRows(all))
 	to.CSV(p.Name+"_bands.csv", rows)
-	files, err := to.Files()
-	for _, name := range files {
-		out.Files = append(out.Files, filepath.Join(p.Out, name))
-	}
-	return out, err
+	files, err := to.Paths()
+	return &Plotted{files, p.notes(groups, all)}, err
 }
 
 // axis is by what steps or seconds are divided, and the axis's label.

@@ -223,7 +223,7 @@ func arrow(b envs.Better) string {
 
 // label is a quantity with its unit, where that says more.
 func label(name, unit string) string {
-	if unit == "" || unit == "1" || unit == name {
+	if words.Unit(name, unit) == "" {
 		return name
 	}
 	return fmt.Sprintf("%s (%s)", name, unit)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,11 +36,7 @@ func Write(dir string, e *Explanation) ([]string, error) {
 	if len(e.Attention) > 0 {
 		f.Draw(attentionName, e.attentionFigure())
 	}
-	files, err := f.Files()
-	for i, name := range files {
-		files[i] = filepath.Join(dir, name)
-	}
-	return files, err
+	return f.Paths()
 }
 
 // number is a number for programs, empty where it is not finite.

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -172,7 +173,9 @@ func (b *Board) effect(key, dir string) ([]string, error) {
 			f.Key = append(f.Key, chart.Entry{Text: s.name, Style: s.mean, Dot: true, Line: joined})
 		}
 	}
-	return f.Save(dir, key)
+	folder := report.Into(dir)
+	folder.Draw(key, f)
+	return folder.Paths()
 }
 
 // repeats reports whether a value has several runs, so that a mean says more than its point.
@@ -222,10 +225,7 @@ func (b *Board) words(key string, list []level, parts []series) *chart.Panel {
 	if _, y := extent(list); wide(y, wideMetric) {
 		panel.LogX()
 	}
-	var names []string
-	for _, l := range list {
-		names = append(names, l.value)
-	}
+	names := lists.From(list, func(l level) string { return l.value })
 	for _, s := range parts {
 		for _, l := range s.levels {
 			line := slices.Index(names, l.value)

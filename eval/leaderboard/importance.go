@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Importance is how much a key explains of the trials' order at a rung, by least squares on the ranks of the scores.
@@ -31,8 +33,8 @@ type Importance struct {
 	Share eval.Number `json:"share"`
 }
 
-// fullest is the rung at which most trials have a score, the later of equals, with the scores of its trials.
-func (b *Board) fullest() (rung int, y map[int]float64) {
+// fullest is the rung at which most trials have a score, the later of equals, with these trials and their scores.
+func (b *Board) fullest() (rung int, trials []int, y map[int]float64) {
 	for r := 1; r <= b.Rungs; r++ {
 		at := map[int]float64{}
 		for i, a := range b.Arms {
@@ -52,7 +54,7 @@ func (b *Board) fullest() (rung int, y map[int]float64) {
 			rung, y = r, at
 		}
 	}
-	return rung, y
+	return rung, slices.Sorted(maps.Keys(y)), y
 }
 
 // weigh fills in the importance of the keys: of a number its value (or logarithm) and the square, of words a column each.
@@ -61,13 +63,7 @@ func (b *Board) weigh() {
 	if b.Study == nil {
 		return
 	}
-	rung, y := b.fullest()
-	var trials []int
-	for i := range b.Arms {
-		if _, ok := y[i]; ok {
-			trials = append(trials, i)
-		}
-	}
+	rung, trials, y := b.fullest()
 	ranks := make([]float64, len(trials))
 	for i, t := range trials {
 		for _, o := range trials {
@@ -115,10 +111,7 @@ func (b *Board) numbered(k int, values []string) (x []float64, words []string) {
 
 // columns are a key's columns of the regression, those that vary.
 func (b *Board) columns(k int, trials []int) (out [][]float64) {
-	var values []string
-	for _, t := range trials {
-		values = append(values, b.Arms[t].Settings[k].Value)
-	}
+	values := lists.From(trials, func(t int) string { return b.Arms[t].Settings[k].Value })
 	x, words := b.numbered(k, values)
 	for w := 1; w < len(words); w++ {
 		column := make([]float64, len(x))
@@ -168,13 +161,7 @@ func explained(y []float64, columns [][]float64) float64 {
 
 // parallel draws each trial as a line over its values of the keys and its score at the fullest rung.
 func (b *Board) parallel() *chart.Figure {
-	rung, y := b.fullest()
-	var trials []int
-	for i := range b.Arms {
-		if _, ok := y[i]; ok {
-			trials = append(trials, i)
-		}
-	}
+	rung, trials, y := b.fullest()
 	p := chart.NewPanel("", "from the least to the greatest value of the trials", "")
 	var names []string
 	lines := make([][]float64, len(trials))
@@ -191,22 +178,14 @@ func (b *Board) parallel() *chart.Figure {
 		}
 	}
 	for k, key := range b.Keys {
-		var values []string
-		for _, t := range trials {
-			values = append(values, b.Arms[t].Settings[k].Value)
-		}
-		x, words := b.numbered(k, values)
+		x, words := b.numbered(k, lists.From(trials, func(t int) string { return b.Arms[t].Settings[k].Value }))
 		name := configs.ShortKey(key, b.Keys)
 		if b.log[key] {
 			name = "log10 " + name
 		}
 		add(name, x, words)
 	}
-	var scores []float64
-	for _, t := range trials {
-		scores = append(scores, y[t])
-	}
-	add(b.Metric.Name, scores, nil)
+	add(b.Metric.Name, lists.From(trials, func(t int) float64 { return y[t] }), nil)
 	order := slices.Clone(trials)
 	slices.SortStableFunc(order, func(i, j int) int {
 		if b.Metric.Better == envs.Higher {
@@ -216,10 +195,7 @@ func (b *Board) parallel() *chart.Figure {
 	})
 	best := order[:max(1, len(order)/5)]
 	other, good := chart.Styles(5), chart.Styles(1)
-	var at []float64
-	for i := range names {
-		at = append(at, -float64(i))
-	}
+	at := lists.Make(len(names), func(i int) float64 { return -float64(i) })
 	for _, front := range []bool{false, true} { // the best are drawn over the others
 		for i, t := range trials {
 			if slices.Contains(best, t) == front {
@@ -242,14 +218,14 @@ func (b *Board) writeStudy(dir string) ([]string, error) {
 	if b.Study == nil {
 		return nil, nil
 	}
-	out, err := b.drawFront(dir)
-	if _, y := b.fullest(); err == nil && len(y) > 1 {
-		var files []string
-		files, err = b.parallel().Save(dir, "parallel")
-		for _, f := range files {
-			out = append(out, filepath.Join(dir, f))
-		}
+	folder := report.Into(dir)
+	if len(b.Study.Metrics) == 2 {
+		folder.Draw("front", b.drawFront())
 	}
+	if _, trials, _ := b.fullest(); len(trials) > 1 {
+		folder.Draw("parallel", b.parallel())
+	}
+	out, err := folder.Paths()
 	page, e := template.New("study").Parse(studyPage)
 	if err = errors.Join(err, e); err != nil {
 		return out, err
@@ -272,9 +248,8 @@ func (b *Board) writeStudy(dir string) ([]string, error) {
 		"Caution": b.Caution(), "Figures": figures}); err != nil {
 		return out, err
 	}
-	f := report.Into(dir)
-	f.Write("report.html", []byte(text.String()), nil)
-	_, err = f.Files()
+	folder.Write("report.html", []byte(text.String()), nil)
+	_, err = folder.Files()
 	return out, err
 }
 

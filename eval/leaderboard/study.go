@@ -3,7 +3,6 @@ package leaderboard
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -98,11 +98,8 @@ func (b *Board) front() {
 	}
 }
 
-// drawFront draws the trials of a study of two metrics, and returns the figure's files.
-func (b *Board) drawFront(dir string) (out []string, err error) {
-	if b.Study == nil || len(b.Study.Metrics) != 2 {
-		return nil, nil
-	}
+// drawFront draws the trials of a study of two metrics.
+func (b *Board) drawFront() *chart.Figure {
 	p := chart.NewPanel("", words.Label(b.Study.Metrics[0], ""), words.Label(b.Study.Metrics[1], ""))
 	trial, best := chart.Styles(5), chart.Styles(1)
 	var front []Arm
@@ -126,15 +123,10 @@ func (b *Board) drawFront(dir string) (out []string, err error) {
 		p.Cross(best, chart.Exactly(float64(a.Scores[0])), chart.Exactly(float64(a.Scores[1])))
 	}
 	p.Line(best, x, y, false)
-	f := &chart.Figure{Title: fmt.Sprintf("%s and %s of the trials of %s", b.Study.Metrics[0], b.Study.Metrics[1], b.Sweep),
+	return &chart.Figure{Title: fmt.Sprintf("%s and %s of the trials of %s", b.Study.Metrics[0], b.Study.Metrics[1], b.Sweep),
 		Under: b.when(), Panels: []*chart.Panel{p}, Columns: 1, Width: 460 * vg.Points(1), Height: 320 * vg.Points(1),
 		Key: []chart.Entry{{Text: "a trial", Style: trial, Dot: true},
 			{Text: "no other trial is better in both", Style: best, Dot: true, Line: true}}}
-	files, err := f.Save(dir, "front")
-	for _, name := range files {
-		out = append(out, filepath.Join(dir, name))
-	}
-	return out, err
 }
 
 // studyText is Text of a study.
@@ -151,11 +143,7 @@ func (b *Board) studyRows() [][]string {
 	head := append(b.head(), "rung", "steps", "seeds")
 	formats := make([]report.Format, len(b.Study.Metrics))
 	for i := range formats {
-		var all []report.Estimate
-		for _, a := range b.Arms {
-			all = append(all, report.Point(float64(a.Scores[i])))
-		}
-		formats[i] = report.Fit(all, 0, false)
+		formats[i] = report.Fit(lists.From(b.Arms, func(a Arm) report.Estimate { return report.Point(float64(a.Scores[i])) }), 0, false)
 	}
 	head = append(head, b.Study.Metrics...)
 	rows := [][]string{append(head, "front", "runs")}

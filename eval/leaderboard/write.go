@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -20,9 +21,9 @@ func (b *Board) heading() string {
 
 // measured says what the numbers are.
 func (b *Board) measured() string {
-	unit := ""
-	if b.Metric.Unit != "" && b.Metric.Unit != "1" && b.Metric.Unit != b.Metric.Name {
-		unit = " (" + b.Metric.Unit + ")"
+	unit := words.Unit(b.Metric.Name, b.Metric.Unit)
+	if unit != "" {
+		unit = " (" + unit + ")"
 	}
 	direction := "higher"
 	if b.Metric.Better == envs.Lower {
@@ -168,9 +169,7 @@ func (b *Board) Write(dir string) ([]string, error) {
 		if err != nil {
 			return out, fmt.Errorf("effect of %s: %w", k, err)
 		}
-		for _, f := range files {
-			out = append(out, filepath.Join(effects, f))
-		}
+		out = append(out, files...)
 	}
 	return out, nil
 }

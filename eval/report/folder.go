@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Folder is where the files of a result go. After an error nothing more is written; [Folder.Files] returns it.
@@ -63,6 +64,11 @@ func (f *Folder) Draw(name string, c *chart.Figure) {
 
 // Files are the names of the files in the order in which they were written, and the first error.
 func (f *Folder) Files() ([]string, error) { return f.names, f.err }
+
+// Paths are the files with the folder before their names, and the first error.
+func (f *Folder) Paths() ([]string, error) {
+	return lists.From(f.names, func(name string) string { return filepath.Join(f.dir, name) }), f.err
+}
 
 // WriteFile writes a CSV file, the first row of which is its head. With no other row there is nothing to write, and an
 // older file is removed.

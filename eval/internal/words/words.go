@@ -48,14 +48,21 @@ var tags = map[string][2]string{
 // Label is the label of an axis: what a tag or a quantity means, with its unit where that is known. Unit is the
 // environment's, for its quantities; pass "" for others. "eval/latency_p95", "s" is "latency p95 in evaluation (s)".
 func Label(tag, unit string) string {
-	name := Of(tag)
 	if t, ok := tags[tag]; ok {
 		unit = t[1]
 	}
-	if unit == "" || unit == "1" || unit == plain(tag[strings.LastIndexByte(tag, '/')+1:]) {
-		return name
+	if Unit(plain(tag[strings.LastIndexByte(tag, '/')+1:]), unit) == "" {
+		return Of(tag)
 	}
-	return name + " (" + unit + ")"
+	return Of(tag) + " (" + unit + ")"
+}
+
+// Unit is the unit of a quantity, empty where it says nothing: 1, or what the quantity is called.
+func Unit(quantity, unit string) string {
+	if unit == "1" || unit == quantity {
+		return ""
+	}
+	return unit
 }
 
 // Of is what a tag or a quantity means, without its unit.
