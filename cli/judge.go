@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/explain"
 	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/internal/shell"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
@@ -161,11 +162,7 @@ func draw(c *call, p eval.RunPlot) (*eval.Plotted, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &eval.Plotted{}
-	for _, f := range s.Figures {
-		out.Files = append(out.Files, filepath.Join(p.Runs[0], f))
-	}
-	return out, nil
+	return &eval.Plotted{Files: lists.From(s.Figures, func(f string) string { return filepath.Join(p.Runs[0], f) })}, nil
 }
 
 func powerCommand() *command {

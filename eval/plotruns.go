@@ -93,7 +93,8 @@ func PlotRuns(p RunPlot) (*Plotted, error) {
 	}
 	groups := groupRuns(infos, p.Separate)
 	if len(p.Labels) > 0 && len(p.Labels) != len(groups) {
-		return nil, train.Usage("%d labels for %d lines: %s", len(p.Labels), len(groups), describe(groups))
+		lines := lists.From(groups, func(g runGroup) string { return g.label })
+		return nil, train.Usage("%d labels for %d lines: %s", len(p.Labels), len(groups), strings.Join(lines, ", "))
 	}
 	for i, l := range p.Labels {
 		groups[i].label = l
@@ -120,10 +121,6 @@ func PlotRuns(p RunPlot) (*Plotted, error) {
 		}
 	}
 	return p.draw(groups, all)
-}
-
-func describe(groups []runGroup) string {
-	return strings.Join(lists.From(groups, func(g runGroup) string { return g.label }), ", ")
 }
 
 // draw writes the figure and its data.

@@ -243,13 +243,7 @@ func comparedAmong(list []Contestant) []int {
 
 // against returns the comparisons of a by a metric, in the order of policies.
 func (s *Summary) against(a, metric string) []Comparison {
-	var out []Comparison
-	for _, c := range s.Comparisons {
-		if c.A == a && c.Metric == metric {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(s.Comparisons), func(c Comparison) bool { return c.A != a || c.Metric != metric })
 }
 
 // compared lists the policies whose comparisons there are.

@@ -331,12 +331,7 @@ const drawnLinks = 40
 // attentionFigure draws the links of the agents with at least two neighbours: the mean weight, that under low and high
 // load, and that of equal weights. Of many links it draws those farthest from equal weights.
 func (e *Explanation) attentionFigure() *chart.Figure {
-	var links []Link
-	for _, l := range e.Attention {
-		if l.Equal < 1 {
-			links = append(links, l)
-		}
-	}
+	links := slices.DeleteFunc(slices.Clone(e.Attention), func(l Link) bool { return l.Equal == 1 })
 	all := len(links)
 	if all > drawnLinks {
 		slices.SortStableFunc(links, func(a, b Link) int {

@@ -230,14 +230,10 @@ func Text(r *Result) string {
 	for _, f := range r.Functions {
 		if len(f.Rises) > 0 {
 			fmt.Fprintf(&b, "%s: slower than with the size before, by more than chance, at %s MB: measure these again.\n", f.Name,
-				list(f.Rises))
+				strings.Join(lists.From(f.Rises, report.Plain), ", "))
 		}
 	}
 	return b.String()
-}
-
-func list(x []float64) string {
-	return strings.Join(lists.From(x, report.Plain), ", ")
 }
 
 func percent(x eval.Number) string {

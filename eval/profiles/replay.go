@@ -61,16 +61,16 @@ type Stop struct {
 	MAPE  float64 `json:"mape"`
 }
 
-// designs are the names of DesignError.Design.
-var designs = []string{"parrotfish", "even"}
+// designs are the names of DesignError.Design, at these places.
+var designs = []string{parrotfish: "parrotfish", even: "even"}
 
-// tally gathers errors of a design with so many sizes: per seed the sums over functions.
-type tally struct{ runs, published, chosen []float64 }
+const parrotfish, even = 0, 1
 
-func (t *tally) add(seed int, runs, published, chosen float64) {
-	t.runs[seed] += runs
-	t.published[seed] += published
-	t.chosen[seed] += chosen
+// tally is the errors of a design with so many sizes under a seed: sums over functions.
+type tally struct{ runs, published, chosen float64 }
+
+func (t *tally) add(runs, published, chosen float64) {
+	t.runs, t.published, t.chosen = t.runs+runs, t.published+published, t.chosen+chosen
 }
 
 // Replay buys runs of functions that were measured at many sizes, as Parrotfish would and at sizes that are spread evenly,
@@ -87,13 +87,7 @@ func Replay(r io.Reader, o ReplayOptions) (*Replayed, error) {
 		return nil, err
 	}
 	out := &Replayed{Functions: len(names), Seeds: o.Seeds}
-	tallies := map[string][]tally{}
-	for _, d := range designs {
-		tallies[d] = make([]tally, o.Points+1)
-		for k := range tallies[d] {
-			tallies[d][k] = tally{make([]float64, o.Seeds), make([]float64, o.Seeds), make([]float64, o.Seeds)}
-		}
-	}
+	tallies := report.NewCube[tally](o.Seeds, report.Axis{Name: "design", Len: len(designs)}, report.Axis{Name: "sizes", Len: o.Points + 1})
 	for _, name := range names {
 		f, err := newMeasured(name, samples[name], o)
 		if err != nil {
@@ -106,13 +100,15 @@ func Replay(r io.Reader, o ReplayOptions) (*Replayed, error) {
 		}
 	}
 	n := float64(len(names))
-	for _, d := range designs {
+	root := math.Sqrt(float64(o.Seeds))
+	for d, name := range designs {
 		for k := 3; k <= o.Points; k++ {
-			t := &tallies[d][k]
-			e := DesignError{Design: d, Sizes: k, Runs: stats.Mean(t.runs) / n, Published: stats.Mean(t.published) / n, Chosen: stats.Mean(t.chosen) / n}
-			root := math.Sqrt(float64(o.Seeds))
-			e.PublishedSE, e.ChosenSE = eval.Number(deviation(t.published)/n/root), eval.Number(deviation(t.chosen)/n/root)
-			out.Designs = append(out.Designs, e)
+			runs := tallies.Of(func(t *tally) float64 { return t.runs }, d, k)
+			published := tallies.Of(func(t *tally) float64 { return t.published }, d, k)
+			chosen := tallies.Of(func(t *tally) float64 { return t.chosen }, d, k)
+			out.Designs = append(out.Designs, DesignError{Design: name, Sizes: k, Runs: stats.Mean(runs) / n,
+				Published: stats.Mean(published) / n, PublishedSE: eval.Number(deviation(published) / n / root),
+				Chosen: stats.Mean(chosen) / n, ChosenSE: eval.Number(deviation(chosen) / n / root)})
 		}
 	}
 	times := n * float64(o.Seeds)
@@ -149,7 +145,7 @@ func newMeasured(name string, samples []memory.Sample, o ReplayOptions) (*measur
 }
 
 // replay profiles the function once by each design.
-func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally, stops *Stop) error {
+func (f *measured) replay(seed int, o ReplayOptions, tallies *report.Cube[tally], stops *Stop) error {
 	grid := lists.From(f.sizes, func(s memory.Size) float64 { return s.MB })
 	key := rng.New(uint64(seed), "profiles/replay/"+f.name)
 	p := o.Parrotfish
@@ -160,7 +156,7 @@ func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally,
 		if err != nil {
 			return false
 		}
-		tallies["parrotfish"][len(b.Sizes)].add(seed, float64(b.Runs), published, chosen)
+		tallies.At(parrotfish, len(b.Sizes))[seed].add(float64(b.Runs), published, chosen)
 		if !stopped && (b.Known > o.Parrotfish.Known || len(b.Sizes) == o.Points) {
 			stopped = true
 			stops.Sizes += float64(len(b.Sizes))
@@ -190,7 +186,7 @@ func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally,
 		if err != nil {
 			return err
 		}
-		tallies["even"][k].add(seed, float64(k*o.Parrotfish.Samples), published, chosen)
+		tallies.At(even, k)[seed].add(float64(k*o.Parrotfish.Samples), published, chosen)
 	}
 	return nil
 }

@@ -259,12 +259,7 @@ func (f *Front) shown() []float64 {
 
 // atLeast returns the front in time and cost of the configurations that have an accuracy.
 func (f *Front) atLeast(accuracy float64) []variants.Plan {
-	var all []variants.Plan
-	for _, p := range f.plans {
-		if p.Accuracy >= accuracy-1e-9 {
-			all = append(all, p)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(f.plans), func(p variants.Plan) bool { return p.Accuracy < accuracy-1e-9 })
 	slices.SortFunc(all, func(a, b variants.Plan) int {
 		return cmp.Or(cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.USD, b.USD))
 	})

@@ -149,12 +149,7 @@ func figure12(r *suite.Report, f *field) {
 // figure13 compares what agents see of each other, without safe exploration: with it the library's rows decide, and
 // learners that differ serve alike.
 func figure13(r *suite.Report, f *field) {
-	var apps []*app
-	for _, a := range f.apps {
-		if slices.Contains(machineLearn, a.name) {
-			apps = append(apps, a)
-		}
-	}
+	apps := slices.DeleteFunc(slices.Clone(f.apps), func(a *app) bool { return !slices.Contains(machineLearn, a.name) })
 	for _, m := range []struct {
 		name  string
 		paper float64
