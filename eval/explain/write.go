@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 )
 
 // Files that Write leaves.
@@ -291,17 +292,9 @@ func (a *Attending) verdict() string {
 
 // attentionMatrix has a row and a column for each agent.
 func (e *Explanation) attentionMatrix() [][]string {
-	head := []string{""}
-	for j := range e.Agents {
-		head = append(head, e.agent(j))
-	}
-	rows := [][]string{head}
+	rows := [][]string{append([]string{""}, lists.Make(e.Agents, e.agent)...)}
 	for i := range e.Agents {
-		row := []string{e.agent(i)}
-		for range e.Agents {
-			row = append(row, "·")
-		}
-		rows = append(rows, row)
+		rows = append(rows, append([]string{e.agent(i)}, slices.Repeat([]string{"·"}, e.Agents)...))
 	}
 	for _, l := range e.Attention {
 		rows[1+l.Agent][1+l.To] = fmt.Sprintf("%.2f", l.Weight.Value)

@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -253,11 +254,7 @@ func fallback(x *configs.Experiment, name string, env envs.Env) (*bundle.Fallbac
 
 // Fallbacks are the names of the rules that can be named for any environment, for completion.
 func Fallbacks() []string {
-	out := []string{NoFallback}
-	for _, f := range policy.Fallbacks() {
-		out = append(out, f.Name)
-	}
-	return out
+	return append([]string{NoFallback}, lists.From(policy.Fallbacks(), func(f policy.Fallback) string { return f.Name })...)
 }
 
 // provenance says where a policy comes from, by its checkpoint and its run.

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/internal/words"
 	"github.com/stoker-rl/stoker/eval/report"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
 
@@ -51,23 +52,21 @@ func (b *Board) when() string {
 
 // head are the first columns of a table of arms: the rank and the settings.
 func (b *Board) head() []string {
-	out := []string{"rank"}
-	for _, k := range b.Keys {
-		out = append(out, configs.ShortKey(k, b.Keys))
-	}
-	return out
+	return append([]string{"rank"}, lists.From(b.Keys, func(k string) string { return configs.ShortKey(k, b.Keys) })...)
+}
+
+// values are those of the arm's settings.
+func (a *Arm) values() []string {
+	return lists.From(a.Settings, func(s sweep.Setting) string { return s.Value })
 }
 
 // begins are the arm's cells in them.
 func (a *Arm) begins() []string {
-	out := []string{"–"}
+	rank := "–"
 	if a.Rank > 0 {
-		out[0] = fmt.Sprint(a.Rank)
+		rank = fmt.Sprint(a.Rank)
 	}
-	for _, s := range a.Settings {
-		out = append(out, s.Value)
-	}
-	return out
+	return append([]string{rank}, a.values()...)
 }
 
 // Text is the board for a terminal.
@@ -183,10 +182,7 @@ func (b *Board) rows() [][]string {
 	}
 	rows := [][]string{head}
 	for _, a := range b.Arms {
-		row := report.Cells(a.Rank, a.Name)
-		for _, s := range a.Settings {
-			row = append(row, s.Value)
-		}
+		row := report.Cells(a.Rank, a.Name, a.values())
 		failed := 0
 		for _, r := range a.Runs {
 			if r.Status == sweep.Failed {

@@ -36,11 +36,7 @@ func Default() Request {
 
 // Laws are the values of Request.Law.
 func Laws() []string {
-	out := []string{Auto}
-	for _, f := range memory.Forms() {
-		out = append(out, string(f))
-	}
-	return out
+	return append([]string{Auto}, lists.From(memory.Forms(), func(f memory.Form) string { return string(f) })...)
 }
 
 // Validate reports what no fit can have.

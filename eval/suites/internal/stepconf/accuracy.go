@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/report"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -172,11 +173,8 @@ func (f *fits) fig16(r *suite.Report) {
 
 // errorTable is Fig. 17's colours as numbers: the error of each cell in percent, a column for each size.
 func errorTable(r *suite.Report, errors *report.Cube[float64], sizes []float64, t report.Table) report.Table {
-	head := []string{"case", "jobs"}
-	for _, mb := range sizes {
-		head = append(head, fmt.Sprintf("%g MB", mb))
-	}
-	t.Columns = report.Head(head...)
+	columns := lists.From(sizes, func(mb float64) string { return fmt.Sprintf("%g MB", mb) })
+	t.Columns = report.Head(append([]string{"case", "jobs"}, columns...)...)
 	for c := range fitted {
 		for j, jobs := range jobsOf {
 			row := []any{fitted[c].name, jobs}
