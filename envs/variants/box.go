@@ -12,19 +12,11 @@ type box struct {
 }
 
 func (s *tailSearch) box(l *levels, ranks []int) *box {
-	b := &box{s: s}
-	for f, options := range s.m.Options {
-		var all []int
-		for o := range options {
-			if l.rank[f][options[o].Variant] == ranks[f] {
-				all = append(all, o)
-			}
-		}
-		kept := pareto(options, all)
-		if s.p.Objective != Time {
+	b := &box{s: s, options: s.m.pareto(l, func(f, rank int) bool { return rank == ranks[f] })}
+	if s.p.Objective != Time {
+		for _, kept := range b.options {
 			slices.Reverse(kept)
 		}
-		b.options = append(b.options, kept)
 	}
 	return b
 }

@@ -255,7 +255,7 @@ func (s *score) monotone(text string, names []string, variants []int) error {
 	return nil
 }
 
-// unrank writes combination i of the table.
+// unrank writes combination i of variants, or of their ranks, the last function's varying fastest.
 func (s *score) unrank(i int, variants []int) {
 	for f := len(variants) - 1; f >= 0; f-- {
 		n := s.count(f)

@@ -40,6 +40,7 @@ const maxLevels = 1 << 16
 
 // levels are the combinations of variants by their ranks: rank 0 is a function's least accurate variant.
 type levels struct {
+	*score
 	order  [][]int // per function and rank the variant
 	rank   [][]int // per function and variant the rank
 	scores []float64
@@ -47,7 +48,7 @@ type levels struct {
 }
 
 func (m *Model) levels() (*levels, error) {
-	l := &levels{}
+	l := &levels{score: m.score}
 	total := 1
 	for f, acc := range m.score.accuracy {
 		order := make([]int, m.score.count(f))
@@ -81,15 +82,6 @@ func (m *Model) levels() (*levels, error) {
 	return l, nil
 }
 
-// unrank writes the ranks of combination i, the last function's varying fastest.
-func (l *levels) unrank(i int, ranks []int) {
-	for f := len(ranks) - 1; f >= 0; f-- {
-		n := len(l.order[f])
-		ranks[f] = i % n
-		i /= n
-	}
-}
-
 // floors returns the least combinations whose score is at least a given one: every combination that reaches it is, function
 // for function, at least one of them.
 func (l *levels) floors(score float64) [][]int {
@@ -113,31 +105,24 @@ func (l *levels) floors(score float64) [][]int {
 	return out
 }
 
-// options returns for each function the options of the variants from a floor on that no other dominates: time rising,
-// price falling.
-func (m *Model) floorOptions(l *levels, floor []int) [][]int {
-	out := make([][]int, len(floor))
+// pareto returns for each function those of the options of some ranks that no other dominates: time rising, price
+// falling.
+func (m *Model) pareto(l *levels, has func(f, rank int) bool) [][]int {
+	out := make([][]int, len(m.Options))
 	for f, options := range m.Options {
 		var all []int
 		for o := range options {
-			if l.rank[f][options[o].Variant] >= floor[f] {
+			if has(f, l.rank[f][options[o].Variant]) {
 				all = append(all, o)
 			}
 		}
-		out[f] = pareto(options, all)
-	}
-	return out
-}
-
-// pareto returns those of some options that no other dominates: time rising, price falling.
-func pareto(options []Option, all []int) []int {
-	slices.SortStableFunc(all, func(a, b int) int {
-		return cmp.Or(cmp.Compare(options[a].Seconds, options[b].Seconds), cmp.Compare(options[a].USD, options[b].USD))
-	})
-	var out []int
-	for _, o := range all {
-		if n := len(out); n == 0 || options[o].USD < options[out[n-1]].USD {
-			out = append(out, o)
+		slices.SortStableFunc(all, func(a, b int) int {
+			return cmp.Or(cmp.Compare(options[a].Seconds, options[b].Seconds), cmp.Compare(options[a].USD, options[b].USD))
+		})
+		for _, o := range all {
+			if n := len(out[f]); n == 0 || options[o].USD < options[out[f][n-1]].USD {
+				out[f] = append(out[f], o)
+			}
 		}
 	}
 	return out
@@ -145,7 +130,7 @@ func pareto(options []Option, all []int) []int {
 
 // problem returns a floor's problem of time and price, and for each function the options that it has.
 func (m *Model) problem(l *levels, floor []int) (frontier.Problem, [][]int) {
-	kept := m.floorOptions(l, floor)
+	kept := m.pareto(l, func(f, rank int) bool { return rank >= floor[f] })
 	p := frontier.Problem{Flow: m.Flow, Delays: m.Delays}
 	for f, options := range kept {
 		list := make([]frontier.Option, len(options))

@@ -231,6 +231,17 @@ func (p Problem) Value(o Outcome) float64 {
 	return o.Accuracy
 }
 
+// bound is the constraint on what an objective is best at, and its name.
+func (p *Problem) bound(o Objective) (name string, value *float64) {
+	switch o {
+	case Time:
+		return "latency", &p.Latency
+	case Cost:
+		return "budget", &p.Budget
+	}
+	return "accuracy", &p.Accuracy
+}
+
 // OfIdeal returns how near an outcome comes to the best one in percent, as the papers count: 100·(1 - |value - best| /
 // best).
 func (p Problem) OfIdeal(o, best Outcome) float64 {

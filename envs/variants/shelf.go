@@ -355,9 +355,7 @@ func report(p *Problem, out, ideal Outcome, keeps bool, info []float64) {
 	if keeps {
 		share = min(max(p.OfIdeal(out, ideal)/100, 0), 1)
 	}
-	for i := range info {
-		info[i] = 0
-	}
+	clear(info)
 	info[inExcess] = max(p.loss(out, ideal), -1)
 	info[inIdeal], info[inSeconds], info[inUSD], info[inAccuracy] = share, out.Seconds, out.USD, out.Accuracy
 	if share >= nearly {

@@ -161,47 +161,30 @@ func (n Need) distance() float64 { return math.Abs(n.Least-n.Wanted) / n.Wanted 
 // infeasible says which constraints are in the way.
 func (m *Model) infeasible(ctx context.Context, l *levels, p Problem) error {
 	out := &Infeasible{Problem: p}
-	for _, c := range [...]struct {
-		name      string
-		bound     *float64
-		objective Objective
-	}{{"latency", &p.Latency, Time}, {"budget", &p.Budget, Cost}, {"accuracy", &p.Accuracy, Accuracy}} {
-		if *c.bound == 0 {
+	for _, o := range Objectives() {
+		relaxed := p
+		name, bound := relaxed.bound(o)
+		wanted := *bound
+		if wanted == 0 {
 			continue
 		}
-		relaxed, wanted := p, *c.bound
-		relaxed.Objective = c.objective
-		switch c.objective {
-		case Time:
-			relaxed.Latency = 0
-		case Cost:
-			relaxed.Budget = 0
-		default:
-			relaxed.Accuracy = 0
-		}
+		relaxed.Objective, *bound = o, 0
 		plan, err := m.best(ctx, l, relaxed)
 		if err != nil {
 			return err
 		}
 		if plan.Choice != nil {
-			out.Needs = append(out.Needs, Need{c.name, wanted, relaxed.Value(plan.Outcome), plan.Plan})
+			out.Needs = append(out.Needs, Need{name, wanted, relaxed.Value(plan.Outcome), plan.Plan})
 		}
 		// Alone, the constraint is in the way where even without the others it cannot be met.
-		alone := Problem{Objective: c.objective}
+		alone := Problem{Objective: o}
 		if plan, err = m.best(ctx, l, alone); err != nil {
 			return err
 		}
-		alone.Latency, alone.Budget, alone.Accuracy = 0, 0, 0
-		switch c.objective {
-		case Time:
-			alone.Latency = wanted
-		case Cost:
-			alone.Budget = wanted
-		default:
-			alone.Accuracy = wanted
-		}
+		_, bound = alone.bound(o)
+		*bound = wanted
 		if !alone.Keeps(plan.Outcome) {
-			out.Alone = append(out.Alone, Need{c.name, wanted, alone.Value(plan.Outcome), plan.Plan})
+			out.Alone = append(out.Alone, Need{name, wanted, alone.Value(plan.Outcome), plan.Plan})
 		}
 	}
 	slices.SortStableFunc(out.Needs, func(a, b Need) int { return cmp.Compare(a.distance(), b.distance()) })

@@ -365,16 +365,14 @@ func (s *tailSearch) candidate(b *box, at []int) error {
 // infeasible says what of the constraints can be met, with the others as they are.
 func (s *tailSearch) infeasible(l *levels) error {
 	out := &Infeasible{Problem: s.p}
-	for _, name := range [...]string{"latency", "budget"} {
-		p, wanted := s.p, s.p.Latency
-		p.Objective, p.Latency = Time, 0
-		if name == "budget" {
-			p, wanted = s.p, s.p.Budget
-			p.Objective, p.Budget = Cost, 0
-		}
+	for _, o := range [...]Objective{Time, Cost} {
+		p := s.p
+		name, bound := p.bound(o)
+		wanted := *bound
 		if wanted == 0 {
 			continue
 		}
+		p.Objective, *bound = o, 0
 		t := &tailSearch{ctx: s.ctx, m: s.m, p: p, seen: map[string]float64{}, quantiles: s.quantiles, scratch: s.scratch,
 			limit: s.limit}
 		if err := t.over(l, t.combinations(l, p.Accuracy, math.Inf(1))); err != nil && !errors.Is(err, errLimit) {
