@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
@@ -121,22 +122,9 @@ func (l *Planner) slower(f, option int) bool {
 // above compares two changes: by benefit, then by price; for [Max] by their ratio first.
 func (m move) above(other move, strategy Strategy) int {
 	if strategy == Max && m.ratio != other.ratio {
-		return sign(m.ratio - other.ratio)
+		return cmp.Compare(m.ratio, other.ratio)
 	}
-	if m.benefit != other.benefit {
-		return sign(m.benefit - other.benefit)
-	}
-	return sign(other.price - m.price)
-}
-
-func sign(x float64) int {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(m.benefit, other.benefit), cmp.Compare(other.price, m.price))
 }
 
 func (l *Planner) mb(m move) float64 { return l.m.Options[m.f][m.option].MB }
