@@ -102,6 +102,20 @@ func (p *Platform) mapping(n int) float64 {
 	return p.ColdStart + float64(p.StartEvery*float64(n))
 }
 
+// Saved is about the time in seconds that warm instances take off the time of a step of n instances.
+func (p *Platform) Saved(n, warm int) float64 {
+	if p.Formula {
+		return Mapping(n, 0) - Mapping(n, warm)
+	}
+	if p.Together > 0 {
+		n = min(n, p.Together)
+	}
+	if warm < n {
+		return float64(p.StartEvery * float64(warm))
+	}
+	return p.mapping(n)
+}
+
 // waves is how many times as many instances as may run together a step has, rounded up.
 func (p *Platform) waves(n int) float64 {
 	if p.Together == 0 {

@@ -174,18 +174,7 @@ func (o *Outlook) saved(at *Moment, step int, c *Option) float64 {
 	if !ok || at.Warm[step][k] == 0 {
 		return 0
 	}
-	p := &o.m.Platform
-	if p.Formula {
-		return Mapping(c.Instances, 0) - Mapping(c.Instances, at.Warm[step][k])
-	}
-	n := c.Instances
-	if p.Together > 0 {
-		n = min(n, p.Together)
-	}
-	if warm := at.Warm[step][k]; warm < n {
-		return float64(p.StartEvery * float64(warm))
-	}
-	return p.mapping(n)
+	return o.m.Platform.Saved(c.Instances, at.Warm[step][k])
 }
 
 // inTime is the probability that a normal time with a variance exceeds its mean by at most some seconds.

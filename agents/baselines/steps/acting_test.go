@@ -107,7 +107,7 @@ func TestWarm(t *testing.T) {
 	}
 	for _, o := range w.m.Options[step] {
 		want := o.P90 - w.m.Seconds(step, codeOf(t, w.m, step, o), 0.9, o.Instances)
-		if got := saved(&w.m.Platform, &o, o.Instances); got < want-0.35 || got > want+0.35 {
+		if got := w.m.Platform.Saved(o.Instances, o.Instances); got < want-0.35 || got > want+0.35 {
 			t.Errorf("%d warm instances save %g s, want about %g", o.Instances, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents/internal/gp"
 	"github.com/stoker-rl/stoker/bounds"
@@ -117,17 +118,16 @@ func next(x, y []float64, sizes int, scaled func(int) float64, stream *rng.Strea
 		deviation += float64((v - mean) * (v - mean))
 	}
 	deviation = math.Sqrt(deviation/float64(len(y))) + 1e-9
-	z, least := make([]float64, len(y)), math.Inf(1)
+	z := make([]float64, len(y))
 	for i, v := range y {
 		z[i] = (v - mean) / deviation
-		least = min(least, z[i])
 	}
 	model, err := gp.New(gp.Config{Kernel: gp.Matern52, Length: gp.Range(0.5, 0.05, 5), Signal: gp.Fixed(1),
 		Noise: gp.Fixed(0.01)}, 1)
 	if err != nil || model.Fit(x, z, stream) != nil {
 		return -1, 0
 	}
-	q := model.Query()
+	q, least := model.Query(), slices.Min(z)
 	best = -1
 	for i := range sizes {
 		q.At([]float64{scaled(i)})

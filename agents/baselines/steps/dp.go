@@ -3,6 +3,7 @@ package steps
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/steps"
@@ -124,9 +125,7 @@ func (d *DP) solve(k dpKey) *policyTable {
 	}
 	p := masses()
 	v := onward{value: make([]float64, n), late: k.miss, bin: t.bin}
-	order := m.Flow.Order()
-	for i := len(order) - 1; i >= 0; i-- {
-		step := order[i]
+	for _, step := range slices.Backward(m.Flow.Order()) {
 		v.integrate()
 		options := m.Options[step]
 		cheapest := len(options) - 1

@@ -90,8 +90,7 @@ func (r *Replan) newFronts(m *steps.Model, menus []menu) *fronts {
 	}
 	f.readings = make([]reading, len(points))
 	var behind []point
-	for k := len(f.order) - 1; k >= 0; k-- {
-		v := f.order[k]
+	for _, v := range slices.Backward(f.order) {
 		behind = suffix(points[v], behind)
 		f.readings[v] = newReading(behind)
 	}
@@ -199,8 +198,7 @@ func (f *family) add(g graph, plan []int32) {
 	for v := range plan {
 		f.behind[v] = append(f.behind[v], tail{})
 	}
-	for i := len(g.order) - 1; i >= 0; i-- {
-		v := g.order[i]
+	for _, v := range slices.Backward(g.order) {
 		longest := 0.0
 		for _, w := range g.next[v] {
 			p, b := &f.points[w][plan[w]], f.behind[w][k]

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/frontier"
@@ -51,8 +52,7 @@ func (g *graph) fork() int {
 // after writes for each step the time of the longest path from its start to the end, and returns the longest one.
 func (g *graph) after(dst, times []float64) float64 {
 	longest := 0.0
-	for k := len(g.order) - 1; k >= 0; k-- {
-		v := g.order[k]
+	for _, v := range slices.Backward(g.order) {
 		rest := 0.0
 		for _, w := range g.next[v] {
 			rest = max(rest, dst[w])
