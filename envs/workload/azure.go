@@ -88,7 +88,7 @@ func (r *InvocationReader) Next(row *Invocations) error {
 	}
 	row.Counts = row.Counts[:r.minutes]
 	row.Trigger = ""
-	more, err := r.t.row(func(role int, f []byte) (err error) {
+	return r.t.row(&row.Line, func(role int, f []byte) (err error) {
 		switch role {
 		case owner:
 			row.Owner, err = r.t.id(f)
@@ -103,14 +103,6 @@ func (r *InvocationReader) Next(row *Invocations) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	if !more {
-		return io.EOF
-	}
-	row.Line = r.t.s.rowLine
-	return nil
 }
 
 // Durations is a row of a durations file.
@@ -145,7 +137,7 @@ func (r *DurationReader) Next(row *Durations) error {
 	values := [...]*float64{&d.Average, &count, &d.Minimum, &d.Maximum, &d.P0, &d.P1, &d.P25, &d.P50, &d.P75, &d.P99,
 		&d.P100}
 	var missing [len(values)]bool
-	more, err := r.t.row(func(role int, f []byte) (err error) {
+	err := r.t.row(&row.Line, func(role int, f []byte) (err error) {
 		switch {
 		case role == owner:
 			row.Owner, err = r.t.id(f)
@@ -165,10 +157,6 @@ func (r *DurationReader) Next(row *Durations) error {
 	if err != nil {
 		return err
 	}
-	if !more {
-		return io.EOF
-	}
-	row.Line = r.t.s.rowLine
 	d.Samples = uint64(count)
 	if missing[2] {
 		d.Minimum = d.P0
@@ -231,7 +219,7 @@ func (r *MemoryReader) Next(row *Memories) error {
 	m := &row.Memory
 	var count float64
 	values := [...]*float64{&count, &m.Average, &m.P1, &m.P5, &m.P25, &m.P50, &m.P75, &m.P95, &m.P99, &m.P100}
-	more, err := r.t.row(func(role int, f []byte) (err error) {
+	err := r.t.row(&row.Line, func(role int, f []byte) (err error) {
 		switch role {
 		case owner:
 			row.Owner, err = r.t.id(f)
@@ -254,10 +242,6 @@ func (r *MemoryReader) Next(row *Memories) error {
 	if err != nil {
 		return err
 	}
-	if !more {
-		return io.EOF
-	}
-	row.Line = r.t.s.rowLine
 	m.Samples = uint64(count)
 	return nil
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -315,32 +316,33 @@ func newTable(r io.Reader, file string, role func(name string) (int, error), req
 // maxColumns is far more than the widest known file has, which is a day of minutes.
 const maxColumns = 1 << 17
 
-// row reads the next row and calls set for each of its fields. It reports whether there was a row.
-func (t *table) row(set func(role int, f []byte) error) (bool, error) {
-	more, err := t.s.row()
-	if !more {
-		return false, err
+// row reads the next row and calls set for each of its fields, and then writes its line. After the last row it returns
+// io.EOF.
+func (t *table) row(line *int, set func(role int, f []byte) error) error {
+	if more, err := t.s.row(); !more {
+		return cmp.Or(err, io.EOF)
 	}
 	n := 0
 	for {
 		f, more, err := t.s.field()
 		if err != nil {
-			return false, err
+			return err
 		}
 		if !more {
 			break
 		}
 		if n < len(t.roles) && t.roles[n] != ignored {
 			if err := set(t.roles[n], f); err != nil {
-				return false, err
+				return err
 			}
 		}
 		n++
 	}
 	if n != len(t.roles) {
-		return false, t.s.failRow(fmt.Sprintf("the row has %d fields", n), fmt.Sprintf("%d, as the header", len(t.roles)))
+		return t.s.failRow(fmt.Sprintf("the row has %d fields", n), fmt.Sprintf("%d, as the header", len(t.roles)))
 	}
-	return true, nil
+	*line = t.s.rowLine
+	return nil
 }
 
 // id returns the string of an identifier.

@@ -3,6 +3,7 @@ package workload
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -69,7 +70,7 @@ func readLong(r io.Reader, file string, fn func(k key, row *Invocations) error) 
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for {
 		name, s := "all", sample{}
-		more, err := t.row(func(role int, f []byte) (err error) {
+		err := t.row(&s.line, func(role int, f []byte) (err error) {
 			switch role {
 			case longTime:
 				s.at, err = t.s.time(f)
@@ -82,13 +83,12 @@ func readLong(r io.Reader, file string, fn func(k key, row *Invocations) error) 
 			}
 			return err
 		})
+		if errors.Is(err, io.EOF) {
+			break
+		}
 		if err != nil {
 			return 0, err
 		}
-		if !more {
-			break
-		}
-		s.line = t.s.rowLine
 		if samples[name] == nil {
 			names = append(names, name)
 		}

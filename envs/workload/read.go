@@ -133,6 +133,21 @@ func (l *loader) open(name string, read func(r io.Reader, file string) error) (e
 	return read(z, file)
 }
 
+// each calls do with every row that next reads.
+func each[R any](next, do func(row *R) error) error {
+	var row R
+	for {
+		if err := next(&row); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := do(&row); err != nil {
+			return err
+		}
+	}
+}
+
 // scan calls fn for every row of an invocations file, or for every function of a file in the long form. A function may
 // have one row only.
 func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minutes int, err error) {
@@ -148,13 +163,7 @@ func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minu
 		}
 		minutes = ir.Minutes()
 		lines := map[key]int{}
-		var row Invocations
-		for {
-			if err := ir.Next(&row); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				return err
-			}
+		err = each(ir.Next, func(row *Invocations) error {
 			k := key{row.Owner, row.App, row.Name}
 			if first, ok := lines[k]; ok {
 				return &ParseError{File: file, Line: row.Line,
@@ -162,14 +171,12 @@ func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minu
 					Want: "one row for each function"}
 			}
 			lines[k] = row.Line
-			if err := fn(k, &row); err != nil {
-				return err
-			}
-		}
-		if len(lines) == 0 {
+			return fn(k, row)
+		})
+		if err == nil && len(lines) == 0 {
 			return &ParseError{File: file, What: "there is no row below the header", Want: "a row for each function"}
 		}
-		return nil
+		return err
 	})
 	return minutes, err
 }
@@ -268,23 +275,11 @@ func (l *loader) total() (*Trace, error) {
 func (l *loader) statistics(days []dayFiles) error {
 	fs := l.t.Functions
 	for _, d := range days {
-		if d.run != "" {
-			day := map[int]Duration{}
-			if err := l.durations(d.run, day); err != nil {
-				return err
-			}
-			for i, x := range day {
-				fs[i].Duration.add(x)
-			}
+		if err := ofDay(d.run, l.durations, func(i int, x Duration) { fs[i].Duration.add(x) }); err != nil {
+			return err
 		}
-		if d.mem != "" {
-			day := map[int]Memory{}
-			if err := l.memories(d.mem, day); err != nil {
-				return err
-			}
-			for i, x := range day {
-				fs[i].Memory.add(x)
-			}
+		if err := ofDay(d.mem, l.memories, func(i int, x Memory) { fs[i].Memory.add(x) }); err != nil {
+			return err
 		}
 	}
 	r := &l.t.Report
@@ -301,6 +296,21 @@ func (l *loader) statistics(days []dayFiles) error {
 	return nil
 }
 
+// ofDay adds what a file of a day has of each function, by number; a day without the file has none.
+func ofDay[T any](name string, read func(name string, day map[int]T) error, add func(i int, x T)) error {
+	if name == "" {
+		return nil
+	}
+	day := map[int]T{}
+	if err := read(name, day); err != nil {
+		return err
+	}
+	for i, x := range day {
+		add(i, x)
+	}
+	return nil
+}
+
 func (l *loader) durations(name string, day map[int]Duration) error {
 	r := &l.t.Report
 	return l.open(name, func(rd io.Reader, file string) error {
@@ -308,16 +318,10 @@ func (l *loader) durations(name string, day map[int]Duration) error {
 		if err != nil {
 			return err
 		}
-		var row Durations
-		for {
-			if err := dr.Next(&row); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			}
+		return each(dr.Next, func(row *Durations) error {
 			i, ok := l.index[key{row.Owner, row.App, row.Name}]
 			if !ok || i < 0 {
-				continue
+				return nil
 			}
 			if row.Negative {
 				r.NegativeDurations++
@@ -331,7 +335,8 @@ func (l *loader) durations(name string, day map[int]Duration) error {
 			if !again || row.Duration.Samples > old.Samples {
 				day[i] = row.Duration
 			}
-		}
+			return nil
+		})
 	})
 }
 
@@ -342,16 +347,10 @@ func (l *loader) memories(name string, day map[int]Memory) error {
 		if err != nil {
 			return err
 		}
-		var row Memories
-		for {
-			if err := mr.Next(&row); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			}
+		return each(mr.Next, func(row *Memories) error {
 			of := l.apps[key{row.Owner, row.App, ""}]
 			if len(of) == 0 {
-				continue
+				return nil
 			}
 			old, again := day[of[0]]
 			if again {
@@ -363,6 +362,7 @@ func (l *loader) memories(name string, day map[int]Memory) error {
 					day[i] = row.Memory
 				}
 			}
-		}
+			return nil
+		})
 	})
 }
