@@ -1,6 +1,7 @@
 package pricing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -179,13 +180,7 @@ func (p *ARMS) rank(seen []float32) {
 		p.order = append(p.order, ranked{float64(float64(lack)*weight) + float64(p.config.Gamma*p.deficit[f]), int32(f)})
 	}
 	slices.SortFunc(p.order, func(a, b ranked) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return int(a.f - b.f)
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.f, b.f))
 	})
 }
 

@@ -162,17 +162,23 @@ type reading struct {
 	x, most float64
 }
 
-func (n *reading) check() error { return bounds.Between(n.key, n.x, 0, n.most) }
+// possible names the first of some readings that cannot be.
+func possible(all []reading) error {
+	for _, n := range all {
+		if err := bounds.Between(n.key, n.x, 0, n.most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (m *Meters) validate() error {
-	for _, n := range [...]reading{
+	if err := possible([]reading{
 		{"potential", m.Potential, mostCount}, {"next", float64(m.Next), 1 << 40}, {"revenue", m.Revenue, mostMoney},
 		{"base", m.Base, mostMoney}, {"gpu", m.GPU, mostMoney}, {"switch", m.Switch, mostMoney}, {"sla", m.SLA, mostMoney},
 		{"utilisation", m.Utilisation, 1}, {"capacity", m.Capacity, 1}, {"rival_price", m.RivalPrice, 1e6},
-	} {
-		if err := n.check(); err != nil {
-			return err
-		}
+	}); err != nil {
+		return err
 	}
 	for i := range m.Tiers {
 		if err := m.Tiers[i].validate(); err != nil {
@@ -183,31 +189,22 @@ func (m *Meters) validate() error {
 }
 
 func (t *TierMeters) validate() error {
-	for _, n := range [...]reading{
+	if err := possible([]reading{
 		{"rate", t.Rate, mostCount}, {"arrived", t.Arrived, mostCount}, {"violated", t.Violated, mostCount},
 		{"begun", t.Begun, mostCount}, {"waiting", float64(t.Waiting), mostCount},
-	} {
-		if err := n.check(); err != nil {
-			return err
-		}
+	}); err != nil {
+		return err
 	}
 	return t.TierPrice.validate()
 }
 
 func (t *TierPrice) validate() error {
-	for _, n := range [...]reading{{"price", t.Price, 1e6}, {"keep_alive", float64(t.KeepAlive), 1 << 16}} {
-		if err := n.check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return possible([]reading{{"price", t.Price, 1e6}, {"keep_alive", float64(t.KeepAlive), 1 << 16}})
 }
 
 func (m *SlotMeters) validate() error {
-	for _, n := range [...]reading{{"slot", float64(m.Slot), 1 << 40}, {"off", float64(m.Off), 1 << 16}} {
-		if err := n.check(); err != nil {
-			return err
-		}
+	if err := possible([]reading{{"slot", float64(m.Slot), 1 << 40}, {"off", float64(m.Off), 1 << 16}}); err != nil {
+		return err
 	}
 	for i := range m.Tiers {
 		if err := m.Tiers[i].validate(); err != nil {
