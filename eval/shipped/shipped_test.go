@@ -24,7 +24,7 @@ import (
 )
 
 // TestShipped: every entry opens, is small, matches its hashes, has the card that is made of it, and the configuration
-// on the card is the one in the command that remakes it.
+// on the card is the one in the commands that remake it.
 func TestShipped(t *testing.T) {
 	list := must.Get(zoo.List())(t)
 	if len(list) == 0 {
@@ -53,27 +53,42 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// remake checks that the first command of a card trains with the card's configuration, and that the evaluations that
+// remake checks that each training of a card has the card's configuration, but for the seed, and that the evaluations that
 // follow are of a run that the commands before make, or of the policy itself.
 func remake(t *testing.T, c *zoo.Card) {
 	t.Helper()
-	words := strings.Fields(c.Remake[0])
-	if len(words) < 3 || words[1] != "train" {
-		t.Fatalf("the card's first command is %q, want stoker train CONFIG", c.Remake[0])
-	}
 	was, err := configs.Parse(zoo.CardFile, c.Config, nil, catalog.Default())
 	must.Do(t, err)
-	now, err := configs.Load(words[2], nil, catalog.Default())
-	must.Do(t, err)
+	want := must.Get(was.YAML())(t)
 	made := map[string]bool{zoo.Prefix + c.Name: true}
-	for _, command := range c.Remake {
-		switch words := strings.Fields(command); words[1] {
+	for i, command := range c.Remake {
+		words := strings.Fields(command)
+		if len(words) < 3 || i == 0 && words[1] != "train" {
+			t.Fatalf("command %d of the card is %q, want stoker train CONFIG first", i+1, command)
+		}
+		switch words[1] {
 		case "train":
-			x := *now
-			if x.Seed, err = strconv.ParseUint(words[4], 10, 64); err != nil || words[3] != "--seed" {
+			if len(words) < 5 || words[3] != "--seed" {
 				t.Fatalf("%q names no seed", command)
 			}
-			made["runs/"+train.Name(&x)] = true
+			var sets []string
+			for rest := words[5:]; len(rest) > 0; rest = rest[2:] {
+				if len(rest) < 2 {
+					t.Fatalf("%q ends in %q, want flags with values", command, rest)
+				}
+				if rest[0] == "--set" {
+					sets = append(sets, rest[1])
+				}
+			}
+			now := must.Get(configs.Load(words[2], sets, catalog.Default()))(t)
+			if now.Seed, err = strconv.ParseUint(words[4], 10, 64); err != nil {
+				t.Fatalf("%q names no seed: %v", command, err)
+			}
+			made["runs/"+train.Name(now)] = true
+			now.Seed, now.Engine, now.Eval = was.Seed, was.Engine, was.Eval
+			if got := must.Get(now.YAML())(t); !bytes.Equal(got, want) {
+				t.Errorf("%q makes another configuration than the card's:\n%s\nwant\n%s", command, got, want)
+			}
 		case "eval":
 			pattern := strings.Trim(words[2], "'")
 			if !slices.ContainsFunc(slices.Collect(maps.Keys(made)), func(run string) bool {
@@ -83,14 +98,6 @@ func remake(t *testing.T, c *zoo.Card) {
 				t.Errorf("%q evaluates what no command before it makes: those make %v", command, made)
 			}
 		}
-	}
-	now.Seed, now.Engine, now.Eval = was.Seed, was.Engine, was.Eval
-	a, err := was.YAML()
-	must.Do(t, err)
-	b, err := now.YAML()
-	must.Do(t, err)
-	if !bytes.Equal(a, b) {
-		t.Errorf("%s makes another configuration than the card's:\n%s\nwant\n%s", words[2], b, a)
 	}
 }
 
