@@ -158,6 +158,8 @@ var (
 
 // Shorts lists all short runs.
 func Shorts() []Short {
+	scheduler := train("hops-scheduler", "pricing/hops-scheduler", 8000, 1, "arms")
+	scheduler.Steps[0].Args = append(scheduler.Steps[0].Args, strings.Fields(zooScheduler)...)
 	shorts := []Short{
 		train("lqr", "classic/lqr", 6000, 2),
 		train("cartpole-reinforce", "classic/cartpole-reinforce", 6000, 2),
@@ -181,7 +183,7 @@ func Shorts() []Short {
 		train("variants-served", "variants/served-reinforce", 2000, 1, "linear"),
 		train("hops-pba", "pricing/hops-pba", 200, 1, "spss"),
 		train("hops-pricer", "pricing/hops-pricer", 1000, 1, "pba", "spss"),
-		train("hops-scheduler", "pricing/hops-scheduler", 8000, 1, "arms"),
+		scheduler,
 		{
 			Name: "zoo-pricing", Files: []string{"*/scores.csv"},
 			Steps: []Step{

@@ -170,6 +170,9 @@ func deepRMPolicy() Proof {
 	return p
 }
 
+// zooScheduler are the values with which zoo:hops-scheduler was trained; a search has found others since.
+const zooScheduler = "--set agent.rate=5e-4 --set agent.gamma=0.9 --set agent.epsilon_share=0.5"
+
 // hopsLearned trains pricers and schedulers whose runs are missing, evaluates them under both loads, and compares the
 // zoo's policies with their baselines.
 func hopsLearned() Proof {
@@ -196,7 +199,7 @@ func hopsLearned() Proof {
 					"--set agent.learning_starts=40 --set agent.batch=40 --set agent.update_every=1 "+
 					"--set agent.gradient_steps=4", windows, windows/2))
 		}
-		train(fmt.Sprintf("hops-scheduler-s%d", seed), "hops-scheduler", s)
+		train(fmt.Sprintf("hops-scheduler-s%d", seed), "hops-scheduler", s+zooScheduler)
 	}
 	train("paper-s1", "hops-pricer",
 		"--seed 1 --set env.profile=paper --set train.steps=20000 --set agent.learning_starts=2000")
