@@ -20,7 +20,14 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/must"
+	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/policy/onnx"
+	"github.com/stoker-rl/stoker/policy/onnx/onnxtest"
+	"github.com/stoker-rl/stoker/policy/policytest"
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // childVar tells a copy of this test program what to do as a command.
@@ -242,6 +249,26 @@ func TestRequests(t *testing.T) {
 	if want := "\x00\x00\x80\x3e" + strings.Repeat("\x00", 12) + "\x01\x01"; len(after) != 42 || after[24:] != want {
 		t.Errorf("after the line are %q, want 42 bytes with %q in the end", after, want)
 	}
+	graphs := must.Get(placement.New(placement.Default(), workload.Default()))(t)
+	seen := envs.NewObservation(graphs.Spec())
+	must.Do(t, graphs.Reset(1, nil, seen))
+	l = &lines{spec: graphs.Spec(), arrays: joined}
+	text = string(must.Get(l.request([]Turn{{Slot: 3, Seen: seen}, {Slot: 5, Step: 2, Seen: seen}}))(t))
+	for _, want := range []string{`"episodes":[{"slot":3,"step":0},{"slot":5,"step":2}],"observation":{"`, `"count":{"dtype":"<i8","shape":[2,3],"at":`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s, want %s in it", text, want)
+		}
+	}
+	wants := func(spec *envs.Spec) error {
+		l := &lines{spec: spec, to: io.Discard, from: bufio.NewReader(strings.NewReader(`{"stoker":"policy/1","arrays":"joined"}` + "\n"))}
+		return l.greet(t.Context())
+	}
+	if err := wants(graphs.Spec()); err != nil {
+		t.Error(err)
+	}
+	if err := wants(pair()); err == nil || !strings.Contains(err.Error(), `as "joined", want lists, base64 or bytes`) {
+		t.Error(err)
+	}
 	for hello, want := range map[string]string{
 		`{"stoker":"policy/1"}`: "", `{"stoker":"policy/1","arrays":"base64"}`: "", `{"stoker":"policy/1","arrays":"bytes"}`: "",
 		`{"stoker":"policy/2"}`:                      `speaks "policy/2"`,
@@ -257,6 +284,35 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+}
+
+// The model of a policy over graphs decides for all episodes in one call as the policy does, and for a single one too.
+func TestGraphsJoined(t *testing.T) {
+	python := onnxtest.Python(t)
+	t.Setenv("PYTHONPATH", must.Get(filepath.Abs("../../python"))(t))
+	b := policytest.Zoo(t, "gnn-placement", 30)
+	file := filepath.Join(t.TempDir(), "x.onnx")
+	must.Do(t, os.WriteFile(file, must.Get(onnx.Write(b))(t), 0o600))
+	own := must.Get(policy.OpenBytes(policytest.Encode(t, b), policy.Options{NoGuard: true}))(t)
+	ranges, draws := onnxtest.NewRanges(own.Spec()), rng.NewStream(1, "foreign: graphs")
+	policytest.Play(t, policytest.World(t, b), own, 30, func(_ int, o *envs.Observation, _ *envs.Action) { ranges.Add(o) })
+	p := must.Get(Open(t.Context(), file, own.Spec(), Options{Timeout: time.Minute, Python: python}))(t)
+	for n := range 6 {
+		all := make([]Turn, n+1)
+		for i := range all {
+			all[i] = Turn{Slot: i, Step: n, Seen: own.NewObservation(), Act: own.NewAction()}
+			ranges.Draw(draws, all[i].Seen)
+		}
+		must.Do(t, p.Act(t.Context(), all))
+		want := own.NewAction()
+		for i, turn := range all {
+			must.Get(own.Decide(t.Context(), turn.Seen, want))(t)
+			if !slices.Equal(turn.Act.Kinds[0], want.Kinds[0]) {
+				t.Errorf("episode %d of %d: the model chooses %v, the policy %v", i, n+1, turn.Act.Kinds[0], want.Kinds[0])
+			}
+		}
+	}
+	must.Do(t, p.Close())
 }
 
 // The lines that docs/judging.md shows are what is said, and its answers are taken.

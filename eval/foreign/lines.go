@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/lists"
 	"github.com/stoker-rl/stoker/policy/onnx"
 )
 
@@ -30,10 +31,20 @@ type lines struct {
 	to   io.Writer
 	from *bufio.Reader
 	id   int64
-	// arrays is how the other side asked for arrays: as lists, where empty too; in base64; or as bytes after the line.
+	// arrays is how the other side asked for arrays: as lists, where empty too; in base64; as bytes after the line; or joined, as
+	// bytes with the graphs of all episodes laid one after another.
 	arrays string
 	// line and after are of the last request, for the next one to write over.
 	line, after []byte
+}
+
+// joined is the way of arrays in which the graphs of all episodes are one.
+const joined = "joined"
+
+// graphs reports whether observations can be joined.
+func (l *lines) graphs() bool {
+	_, ok := l.spec.Kinds[0].Observation.(envs.Graph)
+	return ok && len(l.spec.Kinds) == 1
 }
 
 // hello is the first line of either side. Stoker's has the spec, and the way of arrays that is quickest; the other side's has an
@@ -51,7 +62,11 @@ func (l *lines) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	line, err := json.Marshal(hello{Stoker: Protocol, Spec: spec, Arrays: "bytes"})
+	offered := "bytes"
+	if l.graphs() {
+		offered = joined
+	}
+	line, err := json.Marshal(hello{Stoker: Protocol, Spec: spec, Arrays: offered})
 	if err != nil {
 		return err
 	}
@@ -66,8 +81,8 @@ func (l *lines) greet(ctx context.Context) error {
 		return errors.New(h.Error)
 	case h.Stoker != Protocol:
 		return fmt.Errorf("it speaks %q, this program speaks %q", h.Stoker, Protocol)
-	case !slices.Contains([]string{"", "lists", "base64", "bytes"}, h.Arrays):
-		return fmt.Errorf("it asks for arrays as %q, want lists, base64 or bytes", h.Arrays)
+	case h.Arrays == joined && offered != joined || !slices.Contains([]string{"", "lists", "base64", "bytes", joined}, h.Arrays):
+		return fmt.Errorf("it asks for arrays as %q, want lists, base64 or %s", h.Arrays, offered)
 	}
 	l.arrays = h.Arrays
 	return nil
@@ -102,29 +117,49 @@ func (l *lines) act(ctx context.Context, turns []Turn) error {
 func (l *lines) request(turns []Turn) ([]byte, error) {
 	b := fmt.Appendf(l.line[:0], `{"id":%d,"episodes":[`, l.id)
 	l.after = l.after[:0]
+	var err error
 	for i, t := range turns {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = fmt.Appendf(b, `{"slot":%d,"step":%d,"observation":{`, t.Slot, t.Step)
-		tensors, err := onnx.Inputs(l.spec, t.Seen)
-		if err != nil {
-			return nil, err
-		}
-		for k := range l.spec.Kinds {
-			if k > 0 {
-				b = append(b, ',')
+		b = fmt.Appendf(b, `{"slot":%d,"step":%d`, t.Slot, t.Step)
+		if l.arrays != joined {
+			if b, err = l.appendSeen(b, t.Seen); err != nil {
+				return nil, err
 			}
-			b = l.appendKind(b, k, tensors)
 		}
-		b = append(b, "}}"...)
+		b = append(b, '}')
 	}
 	b = append(b, ']')
-	if l.arrays == "bytes" {
+	if l.arrays == joined {
+		if b, err = l.appendSeen(b, lists.From(turns, func(t Turn) *envs.Observation { return t.Seen })...); err != nil {
+			return nil, err
+		}
+	}
+	if l.asBytes() {
 		b = fmt.Appendf(b, `,"bytes":%d`, len(l.after))
 	}
 	l.line = append(append(b, "}\n"...), l.after...)
 	return l.line, nil
+}
+
+// asBytes reports whether arrays stand after the line.
+func (l *lines) asBytes() bool { return l.arrays == "bytes" || l.arrays == joined }
+
+// appendSeen appends what is seen in an episode, or in several.
+func (l *lines) appendSeen(b []byte, seen ...*envs.Observation) ([]byte, error) {
+	tensors, err := onnx.Inputs(l.spec, seen...)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, `,"observation":{`...)
+	for k := range l.spec.Kinds {
+		if k > 0 {
+			b = append(b, ',')
+		}
+		b = l.appendKind(b, k, tensors)
+	}
+	return append(b, '}'), nil
 }
 
 // appendKind appends what the agents of a kind see, by the names of an exported model's inputs.
@@ -147,10 +182,9 @@ func (l *lines) appendKind(b []byte, kind int, tensors []onnx.Tensor) []byte {
 		if !graph {
 			shape = shape[1:] // of one episode
 		}
-		switch l.arrays {
-		case "base64", "bytes":
+		if l.asBytes() || l.arrays == "base64" {
 			b = l.appendPacked(b, t, shape)
-		default:
+		} else {
 			b, _ = appendTensor(b, t, shape, 0)
 		}
 		sep = ","
@@ -161,23 +195,26 @@ func (l *lines) appendKind(b []byte, kind int, tensors []onnx.Tensor) []byte {
 // appendPacked appends type and shape as NumPy has them, and the numbers, little-endian: in base64, or where they begin in the
 // bytes after the line, which is a multiple of 8.
 func (l *lines) appendPacked(b []byte, t *onnx.Tensor, shape []int) []byte {
-	for len(l.after)%8 > 0 {
-		l.after = append(l.after, 0)
+	after := l.after
+	for len(after)%8 > 0 {
+		after = append(after, 0)
 	}
-	at, dtype := len(l.after), "?"
+	at, dtype := len(after), "?"
+	after = slices.Grow(after, 4*len(t.Floats)+8*len(t.Ints)+len(t.Bools))
 	for _, x := range t.Floats {
-		l.after = binary.LittleEndian.AppendUint32(l.after, math.Float32bits(x))
+		after = binary.LittleEndian.AppendUint32(after, math.Float32bits(x))
 	}
 	for _, x := range t.Ints {
-		l.after = binary.LittleEndian.AppendUint64(l.after, uint64(x))
+		after = binary.LittleEndian.AppendUint64(after, uint64(x))
 	}
 	for _, x := range t.Bools {
+		bit := byte(0)
 		if x {
-			l.after = append(l.after, 1)
-		} else {
-			l.after = append(l.after, 0)
+			bit = 1
 		}
+		after = append(after, bit)
 	}
+	l.after = after
 	switch {
 	case t.Floats != nil:
 		dtype = "<f4"
@@ -191,7 +228,7 @@ func (l *lines) appendPacked(b []byte, t *onnx.Tensor, shape []int) []byte {
 		}
 		b = strconv.AppendInt(b, int64(n), 10)
 	}
-	if l.arrays == "bytes" {
+	if l.asBytes() {
 		return append(strconv.AppendInt(append(b, `],"at":`...), int64(at), 10), '}')
 	}
 	b = append(base64.StdEncoding.AppendEncode(append(b, `],"base64":"`...), l.after[at:]), `"}`...)

@@ -174,8 +174,8 @@ func (p *policy) among(scores, legal string) string {
 }
 
 // first is the index of the first of the largest numbers of each row.
-func (p *policy) first(x string) string {
-	return p.op("ArgMax", []model.Attribute{
+func (b *builder) first(x string) string {
+	return b.op("ArgMax", []model.Attribute{
 		{Name: "axis", Value: int64(-1)}, {Name: "keepdims", Value: int64(1)}, {Name: "select_last_index", Value: int64(0)},
 	}, x)
 }

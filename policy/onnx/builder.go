@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -53,6 +54,14 @@ func (b *builder) on(kind, attribute string, value int64, in ...string) string {
 func (b *builder) input(name, doc string, t model.Type, shape ...model.Dim) string {
 	b.model.Inputs = append(b.model.Inputs, model.Value{Name: name, Doc: doc, Type: t, Shape: shape})
 	return name
+}
+
+// optional adds whole numbers [any, n] that a caller may leave out: they are a row of [oneGraph] then.
+func (b *builder) optional(name, doc string, size, n model.Dim) {
+	b.input(name, doc, model.Int64, size, n)
+	all := int64(oneGraph)
+	row := bytes.Repeat(binary.LittleEndian.AppendUint64(nil, uint64(all)), n.Size)
+	b.model.Constants = append(b.model.Constants, model.Tensor{Name: name, Type: model.Int64, Shape: []int{1, n.Size}, Data: row})
 }
 
 // output names a value as an output of the graph.

@@ -9,6 +9,7 @@
 //	          before [batch, agents], of firm's policies: feature p95 of the window before
 //	graphs    node.KIND [n, width]   edge.KIND.index [2, e]   edge.KIND.features [e, width]
 //	          legal.COMPONENT: which of its choices are legal after each tuple of choices of the components before it
+//	          count [graphs, kinds], which may be left out: several graphs are laid one after another in all the others
 //	outputs   action [batch, agents, components]   scores [batch, agents, choices], or of graphs without the first two
 //
 // Where an environment has several kinds of agents, the names of vectors begin with KIND and a dot. Choices are whole

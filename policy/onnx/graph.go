@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents/actor"
 	"github.com/stoker-rl/stoker/agents/graphs"
@@ -11,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
-// graph adds a policy over graphs: it chooses component by component for one graph, and each choice is an input of the
-// next one's scores.
+// graph adds a policy over graphs: it chooses component by component, and each choice is an input of the next one's
+// scores. Several graphs are one that is not connected: one after another in all inputs and outputs, as the rows of one are.
 func (p *policy) graph(k *actor.Kind) error {
 	prob, arch, err := k.Graph(p.spec)
 	if err != nil {
@@ -21,8 +22,8 @@ func (p *policy) graph(k *actor.Kind) error {
 	if prob.Agents != 1 {
 		return fmt.Errorf("%d agents see a graph each, want one: a model decides for one graph", prob.Agents)
 	}
-	nodes, along := p.graphInputs(&prob.Space, arch)
-	net, err := p.embed(arch, p.file.Arrays[k.Array("network")].Data, nodes, along)
+	along := p.graphInputs(&prob.Space, arch)
+	net, err := p.embed(arch, p.file.Arrays[k.Array("network")].Data, &prob.Space, along)
 	if err != nil {
 		return fmt.Errorf("array %q: %w", k.Array("network"), err)
 	}
@@ -31,19 +32,24 @@ func (p *policy) graph(k *actor.Kind) error {
 		c.choose(i)
 	}
 	kind := prefix(p.spec, 0)
-	p.output(kind+"action", p.cast(p.concat(0, c.chosen...), model.Float), p.actionDoc(prob.Kind), model.Float,
-		model.Fixed(len(c.chosen))...)
-	p.output(kind+"scores", p.concat(0, c.scores...), "the network's score of each choice, component by component; "+
-		"−infinity for a node that is not there", model.Float, model.Fixed(prob.N)...)
+	row := func(parts []string) string { return p.reshape(p.concat(1, parts...), -1) }
+	p.output(kind+"action", p.cast(row(c.chosen), model.Float), p.actionDoc(prob.Kind), model.Float, graphsOf(len(c.chosen)))
+	p.output(kind+"scores", row(c.scores), "the network's score of each choice, component by component; −infinity for a node "+
+		"that is not there", model.Float, graphsOf(prob.N))
 	return nil
 }
 
+// graphsOf is a dimension with n entries for each graph.
+func graphsOf(n int) model.Dim { return model.Dim{Name: fmt.Sprintf("graphs*%d", n)} }
+
 // graphInputs adds the nodes and edges of a graph. A network may have each kind of edge the other way round too.
-func (p *policy) graphInputs(s *envs.Graph, arch nets.Graph) (nodes []string, along []edges) {
+func (p *policy) graphInputs(s *envs.Graph, arch nets.Graph) (along []edges) {
 	for _, k := range s.Nodes {
-		nodes = append(nodes, p.input("node."+k.Name, fmt.Sprintf("features of each %s, at most %d of them", k.Name,
-			k.Capacity), model.Float, model.Dim{Name: k.Name}, model.Dim{Size: k.Width}))
+		p.input("node."+k.Name, fmt.Sprintf("features of each %s, at most %d of them in a graph", k.Name, k.Capacity), model.Float,
+			model.Dim{Name: k.Name}, model.Dim{Size: k.Width})
 	}
+	p.optional(countInput, "where there are several graphs, how many nodes of each kind each has, in the order of the kinds",
+		model.Dim{Name: "graphs"}, model.Dim{Size: len(s.Nodes)})
 	for _, k := range s.Edges {
 		count := model.Dim{Name: "edge." + k.Name}
 		index := p.input("edge."+k.Name+".index", fmt.Sprintf("by edge, the %s where it begins and the %s where it ends",
@@ -60,7 +66,7 @@ func (p *policy) graphInputs(s *envs.Graph, arch nets.Graph) (nodes []string, al
 			along = append(along, edges{e.to, e.from, e.features})
 		}
 	}
-	return nodes, along
+	return along
 }
 
 // chooser adds the choices of a graph's components, one after another.
@@ -70,9 +76,10 @@ type chooser struct {
 	free  string // −infinity
 	heads int    // used so far
 
-	// By component: the choice [1] in int64, and its scores.
+	// By component: the choice [graphs, 1] in int64, and its scores [graphs, choices].
 	chosen, scores []string
-	// given are the embeddings of nodes chosen, [1, hidden], and plain the one-hot forms of plain choices, [1, options].
+	// given are the embeddings of nodes chosen, [graphs, hidden], and plain the one-hot forms of plain choices,
+	// [graphs, options].
 	given, plain []string
 }
 
@@ -89,17 +96,24 @@ func (c *chooser) choose(i int) {
 		c.heads++
 	}
 	if k.N > k.Nodes {
-		parts = append(parts, c.squeeze(c.head(c.heads, given, extra), 0))
+		parts = append(parts, c.head(c.heads, given, extra))
 		c.heads++
 	}
 	c.under = "choose/" + k.Name + "/"
 	defer func() { c.under = "" }()
-	scores := c.concat(0, parts...)
-	legal := c.input("legal."+component(c.prob.Kind, i), tableDoc(c.prob.Kind, i), model.Bool, c.table(i)...)
-	if i > 0 && c.prob.Kind.MaskAfter != nil {
-		legal = c.do("GatherND", legal, c.concat(0, c.chosen...))
+	scores := c.concat(1, parts...)
+	shape := c.table(i)
+	dims := append([]model.Dim{graphsOf(shape[0])}, model.Fixed(shape[1:]...)...)
+	legal := c.input("legal."+component(c.prob.Kind, i), tableDoc(c.prob.Kind, i), model.Bool, dims...)
+	each := []int64{-1}
+	for _, n := range shape {
+		each = append(each, int64(n))
 	}
-	choice := c.on("ArgMax", "axis", 0, c.do("Where", legal, scores, c.free))
+	legal = c.reshape(legal, each...)
+	if i > 0 && c.prob.Kind.MaskAfter != nil {
+		legal = c.on("GatherND", "batch_dims", 1, legal, c.concat(1, slices.Clone(c.chosen)...))
+	}
+	choice := c.first(c.do("Where", legal, scores, c.free))
 	c.chosen, c.scores = append(c.chosen, choice), append(c.scores, scores)
 	if i < len(c.prob.Components)-1 {
 		c.remember(k, choice)
@@ -107,35 +121,35 @@ func (c *chooser) choose(i int) {
 }
 
 // table is the shape of a component's table of legal choices.
-func (c *chooser) table(i int) []model.Dim {
+func (c *chooser) table(i int) []int {
 	if c.prob.Kind.MaskAfter == nil {
-		return model.Fixed(c.prob.Components[i].N)
+		return []int{c.prob.Components[i].N}
 	}
-	return model.Fixed(tables(c.prob.Kind)[i]...)
+	return tables(c.prob.Kind)[i]
 }
 
-// ofNodes lays the scores of nodes, [n, 1], out by the space's capacity: −infinity for those that are not there.
+// ofNodes lays the scores of nodes, [n, 1], out by the space's capacity, [graphs, capacity]: −infinity for those that are not
+// there.
 func (c *chooser) ofNodes(k *graphs.Component, scores string) string {
 	c.under = "choose/" + k.Name + "/"
 	defer func() { c.under = "" }()
-	missing := c.do("Sub", c.ints(int64(k.Nodes)), c.rows[k.Points])
-	return c.concat(0, c.squeeze(scores, 1), c.do("Expand", c.free, missing))
+	o := &c.of[k.Points]
+	nowhere := c.do("Expand", c.free, c.concat(0, c.graphs, c.ints(int64(k.Nodes))))
+	return c.do("ScatterND", nowhere, o.place, c.squeeze(scores, 1))
 }
 
 // remember makes a choice an input of the heads that follow.
 func (c *chooser) remember(k *graphs.Component, choice string) {
 	if k.Points >= 0 {
 		// A plain choice stands for no node: for the row of zeros behind the last.
-		row := c.do("Where", c.do("Less", choice, c.ints(int64(k.Nodes))), choice, c.rows[k.Points])
-		padded := c.concat(0, c.x[k.Points], c.zeros(1, c.arch.Hidden))
-		c.given = append(c.given, c.on("Gather", "axis", 0, padded, row))
+		row := c.do("Min", choice, c.whole(int64(k.Nodes)))
+		c.given = append(c.given, c.on("GatherND", "batch_dims", 1, c.of[k.Points].padded, row))
 	}
 	if o := k.N - k.Nodes; o > 0 {
 		numbers := make([]int64, o)
 		for i := range numbers {
 			numbers[i] = int64(k.Nodes + i)
 		}
-		is := c.cast(c.do("Equal", choice, c.ints(numbers...)), model.Float)
-		c.plain = append(c.plain, c.unsqueeze(is, 0))
+		c.plain = append(c.plain, c.cast(c.do("Equal", choice, c.ints(numbers...)), model.Float))
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/policy/onnx/internal/model"
 )
 
-// graphNet adds a [nets.Graph] for one graph: its equations are there. A runtime takes a microsecond or so for each
-// operator, whatever its size, so all kinds of edges go through the same ones.
+// graphNet adds a [nets.Graph], whose equations are there. A runtime takes a microsecond or so for each operator, whatever
+// its size, so all kinds of edges, and all graphs, go through the same ones.
 type graphNet struct {
 	*builder
 	arch  nets.Graph
@@ -18,8 +19,20 @@ type graphNet struct {
 	rows  []string // number of nodes of each kind, [1]
 	x     []string // embeddings of each kind, [n, hidden]
 	receivers
-	// pooled is the graph's vector, [1, kinds·hidden].
+	reached []int  // the kinds of nodes that edges reach
+	graphs  string // how many there are, [1]
+	of      []membership
+	// pooled is the vector of each graph, [graphs, kinds·hidden].
 	pooled string
+}
+
+// membership says which nodes of a kind belong to which graph.
+type membership struct {
+	count string // of each graph, [graphs, 1]
+	pairs string // graph and number in that graph of each node, [2, n]
+	place string // the same, [n, 2]
+	// padded are the embeddings by graph, [graphs, capacity+1, hidden]: zeros behind the last node.
+	padded string
 }
 
 // edges are the edges of a kind: their ends [e], and their features [e, width] where the kind has any.
@@ -27,15 +40,15 @@ type edges struct{ from, to, features string }
 
 // receivers are the nodes that edges reach, for one kind of edges after the other: r rows in all.
 type receivers struct {
-	counts      string // by kind of edges, [kinds]
 	of          string // the row that an edge reaches, [e], of all edges
 	column      string // the same as [e, 1]
 	least, none string // what maxima and sums begin with, [r, 1]
-	nothing     string // zeros, [r, hidden]
+	node        string // the edge's node among all that edges reach, [e, 1]
+	rows        string // how many nodes of each kind they are, [kinds]
 }
 
-// embed adds the network up to its heads, for nodes with features [n, width].
-func (b *builder) embed(a nets.Graph, weights []float32, nodes []string, along []edges) (*graphNet, error) {
+// embed adds the network up to its heads.
+func (b *builder) embed(a nets.Graph, weights []float32, space *envs.Graph, along []edges) (*graphNet, error) {
 	p, err := newParams(a, weights)
 	if err != nil {
 		return nil, err
@@ -43,10 +56,12 @@ func (b *builder) embed(a nets.Graph, weights []float32, nodes []string, along [
 	n := &graphNet{builder: b, arch: a, p: p, edges: along[:len(a.Edges)]}
 	for k, kind := range a.Nodes {
 		b.under = "in/"
-		n.rows = append(n.rows, b.op("Shape", []model.Attribute{{Name: "start", Value: int64(0)},
-			{Name: "end", Value: int64(1)}}, nodes[k]))
-		n.x = append(n.x, b.do("Relu", n.linear("in."+kind.Name, nodes[k])))
+		nodes := "node." + space.Nodes[k].Name
+		n.rows = append(n.rows, n.length(nodes))
+		n.x = append(n.x, b.do("Relu", n.linear("in."+kind.Name, nodes)))
 	}
+	b.under = "graphs/"
+	n.belong(space)
 	b.under = "edges/"
 	if len(n.edges) > 0 {
 		n.receive()
@@ -56,10 +71,37 @@ func (b *builder) embed(a nets.Graph, weights []float32, nodes []string, along [
 		n.layer(l)
 	}
 	b.under = "pool/"
-	n.pool()
+	n.pool(space)
 	b.under = ""
 	return n, nil
 }
+
+// length is the size of the first dimension, [1].
+func (n *graphNet) length(x string) string {
+	return n.op("Shape", []model.Attribute{{Name: "start", Value: int64(0)}, {Name: "end", Value: int64(1)}}, x)
+}
+
+// belong finds out which nodes belong to which graph. Without counts all belong to one.
+func (n *graphNet) belong(space *envs.Graph) {
+	counts := n.do("Where", n.do("Equal", countInput, n.whole(oneGraph)), n.concat(0, n.rows...), countInput)
+	n.graphs = n.length(countInput)
+	for k, kind := range space.Nodes {
+		m := membership{count: n.on("Gather", "axis", 1, counts, n.ints(int64(k)))}
+		numbers := make([]int64, kind.Capacity)
+		for i := range numbers {
+			numbers[i] = int64(i)
+		}
+		m.pairs = n.do("NonZero", n.do("Less", n.ints(numbers...), m.count))
+		m.place = n.transpose(m.pairs, 1, 0)
+		n.of = append(n.of, m)
+	}
+}
+
+// countInput is the name of the input with the number of nodes of each kind by graph.
+const countInput = "count"
+
+// oneGraph is the number of nodes of a graph where the caller leaves it out: all.
+const oneGraph = -1
 
 // linear is x·weight + bias.
 func (n *graphNet) linear(name, x string) string {
@@ -69,85 +111,66 @@ func (n *graphNet) linear(name, x string) string {
 // receive sets the receivers.
 func (n *graphNet) receive() {
 	r := &n.receivers
-	var counts, ends []string
+	n.reached = make([]int, 0, len(n.x))
+	var rows []string
+	for k := range n.x {
+		if slices.ContainsFunc(n.arch.Edges, func(e nets.GraphEdges) bool { return e.To == k }) {
+			n.reached, rows = append(n.reached, k), append(rows, n.rows[k])
+		}
+	}
+	r.rows = n.concat(0, rows...)
+	var counts []string
 	for _, e := range n.arch.Edges {
 		counts = append(counts, n.rows[e.To])
 	}
-	r.counts = n.concat(0, counts...)
-	starts := n.split(n.on("CumSum", "exclusive", 1, r.counts, n.whole(0)), 0, slices.Repeat([]int64{1}, len(counts))...)
+	of := n.concat(0, counts...)
+	first, firstNode := n.starts(of, len(counts)), n.starts(r.rows, len(rows))
+	var ends, nodes []string
 	for i, e := range n.edges {
-		ends = append(ends, n.do("Add", e.to, starts[i]))
+		ends = append(ends, n.do("Add", e.to, first[i]))
+		nodes = append(nodes, n.do("Add", e.to, firstNode[slices.Index(n.reached, n.arch.Edges[i].To)]))
 	}
 	r.of = n.concat(0, ends...)
-	r.column = n.unsqueeze(r.of, 1)
-	all := n.sum(r.counts, 0)
-	one := n.concat(0, all, n.ints(1))
+	r.column, r.node = n.unsqueeze(r.of, 1), n.unsqueeze(n.concat(0, nodes...), 1)
+	one := n.concat(0, n.sum(of, 0), n.ints(1))
 	r.least, r.none = n.do("Expand", n.number(lowest), one), n.do("Expand", n.number(0), one)
-	r.nothing = n.do("Expand", n.number(0), n.concat(0, all, n.ints(int64(n.arch.Hidden))))
 }
 
-// layer does x ← ReLU(norm(x + y)). What is multiplied by the embeddings of a kind of nodes is one matrix.
+// starts are where parts of these sizes begin, [1] each, where they stand one after another.
+func (n *graphNet) starts(sizes string, parts int) []string {
+	return n.split(n.on("CumSum", "exclusive", 1, sizes, n.whole(0)), 0, slices.Repeat([]int64{1}, parts)...)
+}
+
+// layer does x ← ReLU(norm(x + y)).
 func (n *graphNet) layer(l int) {
 	h := n.arch.Hidden
 	of := func(name, parameter string) []float32 {
 		return n.p.of(fmt.Sprintf("layer%d.%s.%s", l, name, parameter), 0)
 	}
-	// The columns of a kind's weights, and one more: what they add to a message's score.
-	scored := func(name, weights string) [][]float32 {
-		w := columns(of(name, weights), h)
-		return append(w, combined(w, of(name, "source")))
-	}
-	messages, wanted := make([]string, len(n.edges)), make([]string, len(n.edges)) // by sender, by receiver
-	own := make([]string, len(n.x))
-	for k, x := range n.x {
-		var all [][]float32
-		var sizes []int64
-		var to []*string
-		part := func(at *string, columns ...[]float32) {
-			all, sizes, to = append(all, columns...), append(sizes, int64(len(columns))), append(to, at)
-		}
-		for i, e := range n.arch.Edges {
-			if e.From == k {
-				part(&messages[i], scored(e.Name, "weight")...)
-			}
-			if e.To == k {
-				part(&wanted[i], combined(columns(of(e.Name, "weight"), h), of(e.Name, "target")))
-			}
-		}
-		if n.arch.Own {
-			part(&own[k], columns(of(n.arch.Nodes[k].Name, "own"), h)...)
-		}
-		if len(to) > 0 {
-			for i, y := range n.split(n.do("MatMul", x, n.matrix(all)), 1, sizes...) {
-				*to[i] = y
-			}
-		}
-	}
+	messages, sent := make([]string, len(n.edges)), make([]string, len(n.edges))
 	for i, e := range n.edges {
-		messages[i] = n.on("Gather", "axis", 0, messages[i], e.from)
-		if k := n.arch.Edges[i]; k.Width > 0 {
-			messages[i] = n.do("Gemm", e.features, n.matrix(scored(k.Name, "features")), messages[i])
+		k := n.arch.Edges[i]
+		m := n.do("MatMul", n.x[k.From], n.floats("weight", []int{h, h}, of(k.Name, "weight")))
+		m = n.on("Gather", "axis", 0, m, e.from)
+		if k.Width > 0 {
+			m = n.do("Gemm", e.features, n.floats("features", []int{k.Width, h}, of(k.Name, "features")), m)
+		}
+		messages[i], sent[i] = m, n.do("MatMul", m, n.floats("source", []int{h, 1}, of(k.Name, "source")))
+	}
+	before := make([]string, len(n.x)) // what a node has of itself
+	for k, kind := range n.arch.Nodes {
+		if n.arch.Updated(k) {
+			before[k] = n.itself(k, of(kind.Name, "bias"), func() []float32 { return of(kind.Name, "own") })
 		}
 	}
-	sums := make([][]string, len(n.x)) // by receiver
 	if len(n.edges) > 0 {
-		for i, sum := range n.attention(messages, wanted) {
-			to := n.arch.Edges[i].To
-			sums[to] = append(sums[to], sum)
-		}
+		n.attention(messages, sent, n.wanted(of), before)
 	}
 	for k, kind := range n.arch.Nodes {
 		if !n.arch.Updated(k) {
 			continue
 		}
-		terms := []string{n.floats("bias", []int{h}, of(kind.Name, "bias"))}
-		if n.arch.Skip {
-			terms = append(terms, n.x[k])
-		}
-		if n.arch.Own {
-			terms = append(terms, own[k])
-		}
-		y := n.do("Sum", append(terms, sums[k]...)...)
+		y := before[k]
 		if n.arch.Norm == nets.LayerNorm {
 			y = n.norm(n.p, fmt.Sprintf("layer%d.%s", l, kind.Name), y)
 		}
@@ -155,19 +178,69 @@ func (n *graphNet) layer(l int) {
 	}
 }
 
-// attention is what the edges of each kind bring to the nodes that they can reach, [n, hidden]. Messages are [e, hidden+1], the
-// last column is the score by the sender; wanted is the score by the receiver, [n, 1].
-func (n *graphNet) attention(messages, wanted []string) []string {
+// itself is bias + x + x·own, [n, hidden]: x and x·own where the network has them.
+func (n *graphNet) itself(k int, bias []float32, own func() []float32) string {
+	h := n.arch.Hidden
+	b := n.floats("bias", []int{h}, bias)
+	if !n.arch.Own {
+		if n.arch.Skip {
+			return n.do("Add", n.x[k], b)
+		}
+		return n.do("Expand", b, n.concat(0, n.rows[k], n.ints(int64(h))))
+	}
+	w := own()
+	if n.arch.Skip { // one product for both
+		w = slices.Clone(w)
+		for i := range h {
+			w[i*h+i]++
+		}
+	}
+	return n.do("Gemm", n.x[k], n.floats("own", []int{h, h}, w), b)
+}
+
+// wanted is the score of a message by its receiver, for each kind of edges: [n, 1].
+func (n *graphNet) wanted(of func(name, parameter string) []float32) []string {
+	out := make([]string, len(n.edges))
+	for k, x := range n.x {
+		var each [][]float32
+		var to []int
+		for i, e := range n.arch.Edges {
+			if e.To == k {
+				each, to = append(each, combined(columns(of(e.Name, "weight"), n.arch.Hidden), of(e.Name, "target"))), append(to, i)
+			}
+		}
+		if len(to) == 0 {
+			continue
+		}
+		for i, score := range n.split(n.do("MatMul", x, n.matrix(each)), 1, slices.Repeat([]int64{1}, len(to))...) {
+			out[to[i]] = score
+		}
+	}
+	return out
+}
+
+// attention adds to what nodes have, [n, hidden] by kind, what edges bring. Messages are [e, hidden], sent and wanted their
+// scores by sender [e, 1] and by receiver [n, 1].
+func (n *graphNet) attention(messages, sent, wanted, nodes []string) {
 	r := &n.receivers
 	seen := func(x string) string { return n.on("Gather", "axis", 0, x, r.of) } // by each edge's receiver
-	both := n.split(n.concat(0, messages...), 1, int64(n.arch.Hidden), 1)
-	score := n.do("Add", both[1], seen(n.concat(0, wanted...)))
+	score := n.do("Add", n.concat(0, sent...), seen(n.concat(0, wanted...)))
 	score = n.op("LeakyRelu", []model.Attribute{{Name: "alpha", Value: float32(nets.Slope)}}, score)
 	most := n.scatter("ScatterElements", "max", r.least, r.column, score)
 	share := n.do("Exp", n.do("Sub", score, seen(most)))
 	share = n.do("Div", share, seen(n.scatter("ScatterElements", "add", r.none, r.column, share)))
-	got := n.scatter("ScatterND", "add", r.nothing, r.column, n.do("Mul", share, both[0]))
-	return n.opN(len(messages), "Split", []model.Attribute{{Name: "axis", Value: int64(0)}}, got, r.counts)
+	var all []string
+	for _, k := range n.reached {
+		all = append(all, nodes[k])
+	}
+	got := n.scatter("ScatterND", "add", n.concat(0, all...), r.node, n.do("Mul", share, n.concat(0, messages...)))
+	parts := []string{got}
+	if len(all) > 1 {
+		parts = n.opN(len(all), "Split", []model.Attribute{{Name: "axis", Value: int64(0)}}, got, r.rows)
+	}
+	for i, k := range n.reached {
+		nodes[k] = parts[i]
+	}
 }
 
 // matrix is a constant matrix with these columns.
@@ -207,25 +280,22 @@ func (n *graphNet) scatter(op, reduction, data, indices, updates string) string 
 	return n.op(op, []model.Attribute{{Name: "reduction", Value: reduction}}, data, indices, updates)
 }
 
-// pool sets the graph's vector: the means of its nodes' embeddings, zeros of a kind without nodes.
-func (n *graphNet) pool() {
+// pool sets the vectors of graphs: the means of their nodes' embeddings, zeros of a kind without nodes.
+func (n *graphNet) pool(space *envs.Graph) {
 	var means []string
 	for k := range n.x {
-		count := n.do("Max", n.cast(n.rows[k], model.Float), n.number(1))
-		// A sum over no rows is not defined by every runtime: a row of zeros makes one.
-		padded := n.concat(0, n.x[k], n.zeros(1, n.arch.Hidden))
-		means = append(means, n.do("Div", n.sum(padded, 0), count))
+		m := &n.of[k]
+		nothing := n.do("Expand", n.number(0), n.concat(0, n.graphs, n.ints(int64(space.Nodes[k].Capacity+1), int64(n.arch.Hidden))))
+		m.padded = n.do("ScatterND", nothing, m.place, n.x[k])
+		count := n.do("Max", n.cast(m.count, model.Float), n.number(1))
+		means = append(means, n.do("Div", n.op("ReduceSum", []model.Attribute{{Name: "keepdims", Value: int64(0)}}, m.padded, n.ints(1)),
+			count))
 	}
 	n.pooled = n.concat(1, means...)
 }
 
-// zeros is a constant matrix of zeros.
-func (n *graphNet) zeros(rows, columns int) string {
-	return n.floats("zeros", []int{rows, columns}, make([]float32, rows*columns))
-}
-
-// head adds a head: its scores are [rows, out]. given are embeddings of the nodes chosen, [1, hidden] each, and extra
-// is [1, Extra], empty where there are none.
+// head adds a head: its scores are [n, 1] of nodes, [graphs, out] of plain choices. given are embeddings of the nodes chosen,
+// [graphs, hidden] each, and extra is [graphs, Extra], empty where there are none.
 func (n *graphNet) head(i int, given []string, extra string) string {
 	h := n.arch.Heads[i]
 	name := "head." + h.Name
@@ -244,6 +314,7 @@ func (n *graphNet) head(i int, given []string, extra string) string {
 	shared := n.floats("shared", []int{len(first)/hidden - own, hidden}, first[own*hidden:])
 	y := n.do("Gemm", n.concat(1, rest...), shared, n.p.vector(n.builder, name+".0.bias"))
 	if own > 0 {
+		y = n.on("Gather", "axis", 0, y, n.on("Gather", "axis", 0, n.of[h.Per].pairs, n.whole(0)))
 		y = n.do("Add", n.do("MatMul", n.x[h.Per], n.floats("own", []int{own, hidden}, first[:own*hidden])), y)
 	}
 	return n.linear(name+".1", n.do("Relu", y))

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
 )
@@ -15,9 +16,9 @@ type Tensor struct {
 	Bools  []bool
 }
 
-// Inputs lays observations out as the inputs of a model that [Write] made for spec, for programs that run it. Of
-// observations that are graphs there is one at a time, and spec must have its MaskAfter where masks are dependent. The
-// input before of firm's policies is not among them: it is what the caller saw a window earlier.
+// Inputs lays observations out as the inputs of a model that [Write] made for spec, for programs that run it. Of one graph
+// there is no count of nodes: a model does without. spec must have its MaskAfter where masks are dependent. The input before
+// of firm's policies is not among them: it is what the caller saw a window earlier.
 func Inputs(spec *envs.Spec, seen ...*envs.Observation) ([]Tensor, error) {
 	var out []Tensor
 	for i := range spec.Kinds {
@@ -25,10 +26,10 @@ func Inputs(spec *envs.Spec, seen ...*envs.Observation) ([]Tensor, error) {
 		var more []Tensor
 		var err error
 		if g, ok := k.Observation.(envs.Graph); ok {
-			if len(seen) != 1 || k.Agents != 1 || len(spec.Kinds) != 1 {
-				return nil, fmt.Errorf("onnx: %d observations of %d agents that see graphs, want one of one", len(seen), k.Agents)
+			if k.Agents != 1 || len(spec.Kinds) != 1 || len(seen) == 0 {
+				return nil, fmt.Errorf("onnx: %d observations of %d agents that see graphs, want some of one", len(seen), k.Agents)
 			}
-			more, err = graphInputs(k, &g, &seen[0].Kinds[0])
+			more, err = graphsInputs(k, &g, seen)
 		} else {
 			more, err = vectorInputs(k, prefix(spec, i), i, seen)
 		}
@@ -78,6 +79,69 @@ func all(n int) []bool {
 	out := make([]bool, n)
 	for i := range out {
 		out[i] = true
+	}
+	return out
+}
+
+// graphsInputs lays graphs one after another: the rows of each input, and edges between nodes by their numbers among all.
+func graphsInputs(k *envs.Kind, s *envs.Graph, seen []*envs.Observation) ([]Tensor, error) {
+	each := make([][]Tensor, len(seen))
+	for i, o := range seen {
+		var err error
+		if each[i], err = graphInputs(k, s, &o.Kinds[0]); err != nil {
+			return nil, err
+		}
+	}
+	if len(seen) == 1 {
+		return each[0], nil
+	}
+	out := make([]Tensor, len(each[0]))
+	for i := range out {
+		t := &out[i]
+		*t = Tensor{Name: each[0][i].Name, Shape: slices.Clone(each[0][i].Shape)}
+		t.Shape[0] = 0
+		for _, one := range each {
+			t.Shape[0] += one[i].Shape[0]
+		}
+		t.Floats = joined(each, func(one []Tensor) []float32 { return one[i].Floats })
+		t.Bools = joined(each, func(one []Tensor) []bool { return one[i].Bools })
+	}
+	count := Tensor{Name: countInput, Shape: []int{len(seen), len(s.Nodes)}}
+	before := make([][]int64, len(seen)+1) // how many nodes of each kind are in the graphs before each
+	before[0] = make([]int64, len(s.Nodes))
+	for g, o := range seen {
+		before[g+1] = slices.Clone(before[g])
+		for i := range s.Nodes {
+			n := int64(o.Kinds[0].Graphs[0].Nodes[i].Len)
+			before[g+1][i] += n
+			count.Ints = append(count.Ints, n)
+		}
+	}
+	for e, kind := range s.Edges {
+		t := &out[len(s.Nodes)+2*e]
+		t.Ints = []int64{}
+		for end, node := range []int{kind.From, kind.To} {
+			for g, one := range each {
+				index := one[len(s.Nodes)+2*e].Ints
+				n := len(index) / 2
+				for _, i := range index[end*n : (end+1)*n] {
+					t.Ints = append(t.Ints, i+before[g][node])
+				}
+			}
+		}
+		t.Shape = []int{2, len(t.Ints) / 2}
+	}
+	return append(out, count), nil
+}
+
+// joined has the entries of all parts, and is nil where the parts are.
+func joined[T any](each [][]Tensor, part func([]Tensor) []T) []T {
+	if part(each[0]) == nil {
+		return nil
+	}
+	out := make([]T, 0, len(each)*len(part(each[0])))
+	for _, one := range each {
+		out = append(out, part(one)...)
 	}
 	return out
 }
@@ -140,14 +204,15 @@ func addTables(k *envs.Kind, o *envs.KindObservation, agent int, legal []Tensor)
 	partial := make([]float32, 0, len(legal))
 	var walk func(c int, possible bool) error
 	walk = func(c int, possible bool) error {
-		n := legal[c].Shape[len(legal[c].Shape)-1]
-		mask := make([]bool, n)
+		n, at := legal[c].Shape[len(legal[c].Shape)-1], len(legal[c].Bools)
+		legal[c].Bools = slices.Grow(legal[c].Bools, n)[:at+n]
+		mask := legal[c].Bools[at:]
+		clear(mask)
 		if possible {
 			if err := k.MaskAfter(o, agent, partial, mask); err != nil {
 				return err
 			}
 		}
-		legal[c].Bools = append(legal[c].Bools, mask...)
 		if c == len(legal)-1 {
 			return nil
 		}

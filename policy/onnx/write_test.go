@@ -55,8 +55,12 @@ func problems(g *model.Graph) (out []string) {
 		}
 	}
 	for _, in := range g.Inputs {
-		define(in.Name)
 		used[in.Name] = true // an input may be there for the caller's sake
+		if i := slices.IndexFunc(g.Constants, func(c model.Tensor) bool { return c.Name == in.Name }); i < 0 {
+			define(in.Name)
+		} else if c := g.Constants[i]; c.Type != in.Type || len(c.Shape) != len(in.Shape) {
+			out = append(out, "input "+in.Name+" is left out for a constant of another form")
+		}
 	}
 	for _, n := range g.Nodes {
 		for _, in := range n.Inputs {

@@ -44,8 +44,9 @@ def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: Bina
     except Exception as e:
         send({"stoker": PROTOCOL, "error": f"{type(e).__name__}: {e}"})
         raise SystemExit(1) from e
-    if arrays == "base64" and hello.get("arrays") == "bytes":
-        arrays = "bytes"
+    joined = getattr(act, "joined", None)
+    if arrays == "base64" and hello.get("arrays") in ("bytes", "joined"):
+        arrays = "joined" if joined and hello["arrays"] == "joined" else "bytes"
     send({"stoker": PROTOCOL, "arrays": arrays})
     for line in read:
         request = json.loads(line)
@@ -53,12 +54,12 @@ def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: Bina
             after = read.read(request["bytes"])
             if len(after) < request["bytes"]:
                 return
-            for asked in request["episodes"]:
-                for seen in asked["observation"].values():
+            for told in [request] if "observation" in request else request["episodes"]:
+                for seen in told["observation"].values():
                     for name, a in seen.items():
                         seen[name] = view(after, a)
         try:
-            actions = act(request["episodes"])
+            actions = joined(request) if joined and "observation" in request else act(request["episodes"])
             for i, action in enumerate(actions):
                 for name, values in action.items():
                     if not np.isfinite(values).all():

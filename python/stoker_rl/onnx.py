@@ -50,6 +50,9 @@ class Model:
         self.stateful = [n for n in self.inputs if n.startswith("state.")]
         self.actions = [self.action(k, self.prefix(k)) for k in self.kinds]
         self.sources = {name: self.source(name) for name in self.inputs}
+        # Stoker's exports take many graphs at once, where they are told how many nodes of each kind each has.
+        if self.own and any(i.name == "count" for i in self.session.get_overridable_initializers()):
+            self.joined = self.run_joined
         batches = [i.shape[0] if i.shape else 1 for n, i in self.inputs.items() if n not in self.stateful]
         self.together = (
             not self.stateful
@@ -114,9 +117,7 @@ class Model:
         )
 
     def __call__(self, episodes: Episodes) -> list[dict[str, np.ndarray[Any, Any]]]:
-        if self.together:
-            return self.run(episodes)
-        if len(episodes) == 1:
+        if self.together or len(episodes) == 1:
             return self.run(episodes)
         parts = self.pool.map(self.one_by_one, (episodes[i :: self.threads] for i in range(self.threads)))
         out: list[Any] = [None] * len(episodes)
@@ -142,6 +143,16 @@ class Model:
             self.before.update(zip((e["slot"] for e in episodes), seen))
         parts = [k.actions(v, len(episodes)) for k, v in zip(self.kinds, got)]
         return [{k.name: part[i] for k, part in zip(self.kinds, parts)} for i in range(len(episodes))]
+
+    def run_joined(self, request: dict[str, Any]) -> list[dict[str, np.ndarray[Any, Any]]]:
+        """The actions of all episodes of a request with one observation, in which their graphs are laid one after another."""
+        kind = self.kinds[0]
+        seen = request["observation"][kind.name]
+        feed = {i.name: seen[name] for name, i in self.inputs.items()}
+        if "count" in seen:
+            feed["count"] = seen["count"]
+        got = self.session.run([self.outputs[self.actions[0]].name], feed)
+        return [{kind.name: part} for part in kind.actions(got[0], len(request["episodes"]))]
 
 
 def shown(episode: dict[str, Any], kind: Kind, own: str, name: str) -> Any:

@@ -69,54 +69,55 @@ func Agree(tb testing.TB, f *bundle.File, model []byte, spec *envs.Spec, steps [
 		tb.Fatal(err)
 	}
 	_, graph := s.kind.Observation.(envs.Graph)
-	cases, err := cases(spec, steps, graph)
+	cases, err := callsOf(spec, steps, graph)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a := Run(tb, model, cases)
+	a := Run(tb, model, cases.inputs)
 	s.out.Report = a.Report
-	for i := range steps {
-		o := a.Outputs[0]
-		at := i
-		if graph {
-			o, at = a.Outputs[i], 0
-		}
-		n := len(steps)
-		if graph {
-			n = 1
-		}
-		action, scores := o["action"], o["scores"]
-		action, scores = action[at*len(action)/n:(at+1)*len(action)/n], scores[at*len(scores)/n:(at+1)*len(scores)/n]
-		if err := s.hold(&steps[i], action, scores); err != nil {
-			tb.Fatalf("input %d: %v", i, err)
+	i := 0
+	for at, n := range cases.steps {
+		action, scores := a.Outputs[at]["action"], a.Outputs[at]["scores"]
+		w, v := len(action)/n, len(scores)/n
+		for j := range n {
+			if err := s.hold(&steps[i], action[j*w:(j+1)*w], scores[j*v:(j+1)*v]); err != nil {
+				tb.Fatalf("input %d: %v", i, err)
+			}
+			i++
 		}
 	}
 	return s.out
 }
 
-// cases are the model's inputs: vectors all together, graphs one by one.
-func cases(spec *envs.Spec, steps []Step, graph bool) ([][]onnx.Tensor, error) {
-	var all []*envs.Observation
-	before := onnx.Tensor{Name: "before", Shape: []int{len(steps), spec.Kinds[0].Agents}}
-	var out [][]onnx.Tensor
-	for i := range steps {
-		all, before.Floats = append(all, steps[i].Seen), append(before.Floats, steps[i].Before...)
+// calls are a model's inputs, and how many steps each call has.
+type calls struct {
+	inputs [][]onnx.Tensor
+	steps  []int
+}
+
+// callsOf are vectors all together, and one to eight graphs at once.
+func callsOf(spec *envs.Spec, steps []Step, graph bool) (calls, error) {
+	var out calls
+	for len(steps) > 0 {
+		n := len(steps)
 		if graph {
-			c, err := onnx.Inputs(spec, steps[i].Seen)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, c)
+			n = min(n, 1+len(out.steps)%8)
 		}
+		var all []*envs.Observation
+		before := onnx.Tensor{Name: "before", Shape: []int{n, spec.Kinds[0].Agents}}
+		for _, s := range steps[:n] {
+			all, before.Floats = append(all, s.Seen), append(before.Floats, s.Before...)
+		}
+		c, err := onnx.Inputs(spec, all...)
+		if err != nil {
+			return out, err
+		}
+		if len(before.Floats) > 0 {
+			c = append(c, before)
+		}
+		out.inputs, out.steps, steps = append(out.inputs, c), append(out.steps, n), steps[n:]
 	}
-	if graph {
-		return out, nil
-	}
-	c, err := onnx.Inputs(spec, all...)
-	if len(before.Floats) > 0 {
-		c = append(c, before)
-	}
-	return [][]onnx.Tensor{c}, err
+	return out, nil
 }
 
 // hold compares what the model gave for one observation.

@@ -75,7 +75,7 @@ def main(path, inputs, outputs, seconds):
     begun = time.perf_counter()
     run = session(path)
     loading = time.perf_counter() - begun
-    kinds = {i.name: i.type for i in run.get_inputs()}
+    kinds = {i.name: i.type for i in [*run.get_inputs(), *run.get_overridable_initializers()]}
     names = [o.name for o in run.get_outputs()]
     feeds = [
         {n: v.astype(bool) if kinds[n] == "tensor(bool)" else v for n, v in case.items()} for case in read(inputs)
