@@ -106,6 +106,13 @@ def no_options(options: dict[str, Any] | None) -> None:
         raise ValueError(f"reset has no options {sorted(options)}: set keys of the configuration with overrides")
 
 
+def workload_seed(seed: int) -> int:
+    """A seed as the step server takes it."""
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"the seed is {seed}, want 0 to {2**64 - 1}")
+    return seed
+
+
 class Opened:
     """A process and what its answers mean."""
 
@@ -199,7 +206,7 @@ class StokerEnv(gym.Env[Any, Any]):
         o.again()
         o.process.ready()
         o.process.commands[0] = BEGIN
-        o.process.seeds[0] = self.np_random.integers(2**63) if seed is None else seed
+        o.process.seeds[0] = self.np_random.integers(2**63) if seed is None else workload_seed(seed)
         o.process.step()
         self._begun = True
         if self._single and not o.kinds[0].graph:

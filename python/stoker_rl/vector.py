@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ._process import ADVANCE, BEGIN, ENDED, LEAVE, REPLACED
-from .env import Array, Config, Opened, no_options
+from .env import Array, Config, Opened, no_options, workload_seed
 
 _ONE = np.uint64(1)
 
@@ -23,8 +23,10 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
     def __init__(self, id: str, num_envs: int = 1, config: Config = None, overrides: Iterable[str] = (), split: str = "train",
                  illegal: str = "substitute", autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  workers: int = 0, stoker: str | None = None, render_mode: str | None = None) -> None:
-        self.num_envs, self.render_mode, self._copy = num_envs, None, copy
-        self._o = o = Opened(id, config, overrides, split, num_envs, illegal, stoker, workers)
+        if not isinstance(num_envs, (int, np.integer)):
+            raise TypeError(f"num_envs is {num_envs!r}, want a whole number")
+        self.num_envs, self.render_mode, self._copy = int(num_envs), None, copy
+        self._o = o = Opened(id, config, overrides, split, self.num_envs, illegal, stoker, workers)
         self._mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
         self._single = o.single
@@ -68,6 +70,9 @@ class StokerVectorEnv(VectorEnv[Any, Any, Any]):
             seeds = [seed + i for i in range(self.num_envs)]
         elif seed is not None:
             seeds = [None if s is None else operator.index(s) for s in seed]
+        for s in seeds:
+            if s is not None:
+                workload_seed(s)
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds, want one of each of the {self.num_envs} copies, or a single number")
         super().reset(seed=seed if isinstance(seed, int) else None)

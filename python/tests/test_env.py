@@ -199,6 +199,12 @@ class TestEnvironments(unittest.TestCase):
         for seeds in ([1], [1, 2, 3, 4], [1.5, 2, 3]):
             with self.assertRaisesRegex((ValueError, TypeError), "seeds|integer"):
                 v.reset(seed=seeds)
+        for env, seed in ((e, 2**64), (v, 2**64), (v, [1, 2**64, 3]), (v, [1, -1, 3])):
+            with self.assertRaisesRegex(ValueError, "the seed is .*, want 0 to 18446744073709551615"):
+                env.reset(seed=seed)
+        e.reset(seed=2**64 - 1)
+        with self.assertRaisesRegex(TypeError, "num_envs is 2.5, want a whole number"):
+            gym.make_vec("stoker/CartPole-v1", num_envs=2.5, vectorization_mode="vector_entry_point")
         with self.assertRaisesRegex(ValueError, "overrides"):
             v.reset(options={"low": 0})
 
