@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// What a model and its policy differ by where features of 10,000 and more go in as they are is rounding to float32:
+// What a model and its policy differ by where features of thousands go in as they are is rounding to float32:
 // each is about as far from the same policy in float64. With statistics of the observations neither is.
 func TestRawFeaturesAreRounded(t *testing.T) {
 	onnxtest.Python(t)
