@@ -133,7 +133,7 @@ func (c *chooser) table(i int) []int {
 func (c *chooser) ofNodes(k *graphs.Component, scores string) string {
 	c.under = "choose/" + k.Name + "/"
 	defer func() { c.under = "" }()
-	o := &c.of[k.Points]
+	o := &c.members[k.Points]
 	nowhere := c.do("Expand", c.free, c.concat(0, c.graphs, c.ints(int64(k.Nodes))))
 	return c.do("ScatterND", nowhere, o.place, c.squeeze(scores, 1))
 }
@@ -143,7 +143,7 @@ func (c *chooser) remember(k *graphs.Component, choice string) {
 	if k.Points >= 0 {
 		// A plain choice stands for no node: for the row of zeros behind the last.
 		row := c.do("Min", choice, c.whole(int64(k.Nodes)))
-		c.given = append(c.given, c.on("GatherND", "batch_dims", 1, c.of[k.Points].padded, row))
+		c.given = append(c.given, c.on("GatherND", "batch_dims", 1, c.members[k.Points].padded, row))
 	}
 	if o := k.N - k.Nodes; o > 0 {
 		numbers := make([]int64, o)

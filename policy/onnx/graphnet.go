@@ -21,7 +21,7 @@ type graphNet struct {
 	receivers
 	reached []int  // the kinds of nodes that edges reach
 	graphs  string // how many there are, [1]
-	of      []membership
+	members []membership
 	// pooled is the vector of each graph, [graphs, kinds·hidden].
 	pooled string
 }
@@ -93,7 +93,7 @@ func (n *graphNet) belong(space *envs.Graph) {
 		}
 		m.pairs = n.do("NonZero", n.do("Less", n.ints(numbers...), m.count))
 		m.place = n.transpose(m.pairs, 1, 0)
-		n.of = append(n.of, m)
+		n.members = append(n.members, m)
 	}
 }
 
@@ -284,7 +284,7 @@ func (n *graphNet) scatter(op, reduction, data, indices, updates string) string 
 func (n *graphNet) pool(space *envs.Graph) {
 	var means []string
 	for k := range n.x {
-		m := &n.of[k]
+		m := &n.members[k]
 		nothing := n.do("Expand", n.number(0), n.concat(0, n.graphs, n.ints(int64(space.Nodes[k].Capacity+1), int64(n.arch.Hidden))))
 		m.padded = n.do("ScatterND", nothing, m.place, n.x[k])
 		count := n.do("Max", n.cast(m.count, model.Float), n.number(1))
@@ -314,7 +314,7 @@ func (n *graphNet) head(i int, given []string, extra string) string {
 	shared := n.floats("shared", []int{len(first)/hidden - own, hidden}, first[own*hidden:])
 	y := n.do("Gemm", n.concat(1, rest...), shared, n.p.vector(n.builder, name+".0.bias"))
 	if own > 0 {
-		y = n.on("Gather", "axis", 0, y, n.on("Gather", "axis", 0, n.of[h.Per].pairs, n.whole(0)))
+		y = n.on("Gather", "axis", 0, y, n.on("Gather", "axis", 0, n.members[h.Per].pairs, n.whole(0)))
 		y = n.do("Add", n.do("MatMul", n.x[h.Per], n.floats("own", []int{own, hidden}, first[:own*hidden])), y)
 	}
 	return n.linear(name+".1", n.do("Relu", y))
