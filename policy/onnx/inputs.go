@@ -27,7 +27,7 @@ func Inputs(spec *envs.Spec, seen ...*envs.Observation) ([]Tensor, error) {
 		var err error
 		if g, ok := k.Observation.(envs.Graph); ok {
 			if k.Agents != 1 || len(spec.Kinds) != 1 || len(seen) == 0 {
-				return nil, fmt.Errorf("onnx: %d observations of %d agents that see graphs, want some of one", len(seen), k.Agents)
+				return nil, fmt.Errorf("onnx: %d observations of %d agents that see graphs, want one or more of one agent", len(seen), k.Agents)
 			}
 			more, err = graphsInputs(k, &g, seen)
 		} else {

@@ -147,10 +147,9 @@ class Model:
     def run_joined(self, request: dict[str, Any]) -> list[dict[str, np.ndarray[Any, Any]]]:
         """The actions of all episodes of a request with one observation, in which their graphs are laid one after another."""
         kind = self.kinds[0]
-        seen = request["observation"][kind.name]
-        feed = {i.name: seen[name] for name, i in self.inputs.items()}
-        if "count" in seen:
-            feed["count"] = seen["count"]
+        feed = {i.name: shown(request, kind, name, name) for name, i in self.inputs.items()}
+        if len(request["episodes"]) > 1:
+            feed["count"] = shown(request, kind, "count", "count")
         got = self.session.run([self.outputs[self.actions[0]].name], feed)
         return [{kind.name: part} for part in kind.actions(got[0], len(request["episodes"]))]
 
