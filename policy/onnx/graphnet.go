@@ -10,7 +10,7 @@ import (
 )
 
 // graphNet adds a [nets.Graph], whose equations are there. A runtime takes a microsecond or so for each operator, whatever
-// its size, so all kinds of edges, and all graphs, go through the same ones.
+// its size: all graphs go through the same ones, and messages of all kinds of edges meet one softmax and one sum.
 type graphNet struct {
 	*builder
 	arch  nets.Graph

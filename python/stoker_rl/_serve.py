@@ -30,7 +30,8 @@ class OutOfPlay(ValueError):
 
 def converse(start: Callable[[dict[str, Any]], Act], read: BinaryIO, write: BinaryIO, arrays: str = "base64") -> None:
     """Answer until the other side has ended. start makes from a spec what acts, on lists or on arrays, which come in base64, or
-    as bytes after the line where the other side can."""
+    as bytes after the line where the other side can. Where what acts has joined, that takes a whole request, in which the graphs
+    of all episodes are one observation."""
 
     def send(line: dict[str, Any]) -> None:
         write.write(json.dumps(line, allow_nan=False).encode() + b"\n")

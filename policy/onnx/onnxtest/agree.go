@@ -69,14 +69,14 @@ func Agree(tb testing.TB, f *bundle.File, model []byte, spec *envs.Spec, steps [
 		tb.Fatal(err)
 	}
 	_, graph := s.kind.Observation.(envs.Graph)
-	cases, err := callsOf(spec, steps, graph)
+	asked, err := callsOf(spec, steps, graph)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a := Run(tb, model, cases.inputs)
+	a := Run(tb, model, asked.inputs)
 	s.out.Report = a.Report
 	i := 0
-	for at, n := range cases.steps {
+	for at, n := range asked.steps {
 		action, scores := a.Outputs[at]["action"], a.Outputs[at]["scores"]
 		w, v := len(action)/n, len(scores)/n
 		for j := range n {
