@@ -356,6 +356,17 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A page begins with what the suite is about, in any alphabet.
+func TestMarkdown(t *testing.T) {
+	for doc, want := range map[string]string{
+		"a regulator": "A regulator. The paper: Riccati (1724).", "étude of a regulator": "Étude of a regulator. The paper", "": "# toy\n\n. The paper",
+	} {
+		if got := Markdown(&Result{Suite: "toy", Doc: doc, Paper: "Riccati (1724)"}, nil, nil); !strings.Contains(got, want) {
+			t.Errorf("about %q:\n%s\nwant %q", doc, got, want)
+		}
+	}
+}
+
 // A statement holds where all of its parts do, falls with any but a minor one, depends where readings or minor parts
 // differ, and says so where nothing was measured.
 func TestJudge(t *testing.T) {
