@@ -220,7 +220,9 @@ var tunedLearners = []tunedLearner{
 
 // meanField adds the batch and the noise under which AttMF and MF were tuned on libraries. Their files have what a search in the
 // simulator found since then, where rows come from the learner's own actions.
-func meanField(settings []string) []string { return append(settings, "agent.batch=64", "agent.noise=0.1") }
+func meanField(settings []string) []string {
+	return append(settings, "agent.batch=64", "agent.noise=0.1")
+}
 
 // settings are those under which a learner was tuned, discount and rate of the actor, and what was best.
 func settings(gamma, actor, penalty, critic float64) []string {
