@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -227,19 +226,11 @@ func (res *Result) verdictLines() [][]string {
 	return out
 }
 
-// capital begins a text with a capital letter, which may be of any alphabet.
-func capital(s string) string {
-	first, size := utf8.DecodeRuneInString(s)
-	if first == utf8.RuneError { // empty, or no text
-		return s
-	}
-	return string(unicode.ToUpper(first)) + s[size:]
-}
-
 // Markdown is suite.md: a page that shows everything.
 func Markdown(res *Result, tables []report.Table, figures []report.Figure) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s. The paper: %s.\n\n", res.Suite, capital(res.Doc), res.Paper)
+	_, first := utf8.DecodeRuneInString(res.Doc)
+	fmt.Fprintf(&b, "# %s\n\n%s. The paper: %s.\n\n", res.Suite, strings.ToUpper(res.Doc[:first])+res.Doc[first:], res.Paper)
 	fmt.Fprintf(&b, "`%s` makes this page, its tables and its figures again (revision %s).\n", res.Command, res.Revision)
 	if res.Quick {
 		b.WriteString("This is a quick run: fewer seeds than the full one has, and less of what takes long.\n")

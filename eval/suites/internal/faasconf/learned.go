@@ -208,28 +208,25 @@ type tunedLearner struct {
 	safely, bold bool
 }
 
+// replayed are AttMF's and MF's on libraries; their files have what a search in the simulator found.
+var replayed = []string{"agent.batch=64", "agent.noise=0.1"}
+
 var tunedLearners = []tunedLearner{
-	{config: "attmf", name: oursName, safely: true, bold: true, tuned: meanField(settings(0.9, 1e-4, 0.4, 1e-3))},
+	{config: "attmf", name: oursName, safely: true, bold: true, tuned: settings(0.9, 1e-4, 0.4, 1e-3, replayed...)},
 	{config: "firm", decide: sizing.Hardware, name: firmName, saving: paperFirm, tuned: settings(0.95, 1e-3, 0.4, 1e-4)},
 	{config: "firm", decide: sizing.Hybrid, name: firmName + withLimit, tuned: settings(0.95, 1e-3, 0.4, 1e-3),
 		only: []string{sizing.Sequential, sizing.Parallel}},
-	{config: "mf", name: mfName, only: machineLearn, tuned: meanField(settings(0.9, 1e-4, 0.4, 1e-3))},
+	{config: "mf", name: mfName, only: machineLearn, tuned: settings(0.9, 1e-4, 0.4, 1e-3, replayed...)},
 	{config: "maddpg", name: maddpgName, only: machineLearn, tuned: settings(0.5, 3e-4, 0.2, 1e-4)},
 	{config: "ddpg", name: ddpgName, only: machineLearn, tuned: settings(0.5, 1e-3, 0.4, 1e-4)},
 }
 
-// meanField adds the batch and the noise under which AttMF and MF were tuned on libraries. Their files have what a search in the
-// simulator found since then, where rows come from the learner's own actions.
-func meanField(settings []string) []string {
-	return append(settings, "agent.batch=64", "agent.noise=0.1")
-}
-
 // settings are those under which a learner was tuned, discount and rate of the actor, and what was best.
-func settings(gamma, actor, penalty, critic float64) []string {
-	return []string{
+func settings(gamma, actor, penalty, critic float64, more ...string) []string {
+	return append([]string{
 		fmt.Sprintf("agent.gamma=%g", gamma), fmt.Sprintf("agent.actor_rate=%g", actor),
 		fmt.Sprintf("agent.logit_penalty=%g", penalty), fmt.Sprintf("agent.critic_rate=%g", critic),
-	}
+	}, more...)
 }
 
 // trainee is a learned policy of the 85 minutes.
