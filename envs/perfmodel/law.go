@@ -202,6 +202,16 @@ func Draw(seed uint64, function int) Law {
 	return l
 }
 
+// DrawService is [Draw] for a workflow of services: laws as TcktApp's, whose work at [ticketCPU] is 0.008 to 0.63 seconds,
+// evenly in its logarithm.
+func DrawService(seed uint64, function int) Law {
+	s := rng.New(seed, "perfmodel/service").With(uint64(function))
+	low, high := portable.Log(0.008), portable.Log(0.63)
+	l := ticket(portable.Exp(low + float64(s.Float64()*(high-low))))
+	l.Source = "drawn for a generated workflow of services"
+	return l
+}
+
 // FaaSConf returns the law of one of FaaSConf's functions by its name in the published code. The seven machine-learning
 // functions' laws are fitted to the published measurements (see fitted.go); those of TcktApp's twelve are our
 // estimates.

@@ -32,7 +32,7 @@ type app struct {
 	// starter's response and pass on the image's address. With [CountedRefusals] there is no such function.
 	unused []bool
 	// queued: requests wait for a free slot, first come, first served, as in TcktApp's Java services, which serve one
-	// request at a time. The functions of the other workflows refuse instead.
+	// request at a time, and in generated workflows of services. The functions of the other workflows refuse instead.
 	queued bool
 	// refs are the reference latencies of the local-global reward in seconds, one per function. refLatency is the
 	// end-to-end one, refSuccesses the reference number of successes in a window.
@@ -88,6 +88,9 @@ func newApp(c *Config) (*app, error) {
 	}
 	n := flow.NumFunctions()
 	a := &app{flow: flow, rng: mlRange, unused: make([]bool, n), refs: make([]float64, n)}
+	if c.Workflow == TcktApp || c.services() {
+		a.rng, a.queued = ticketRange, true
+	}
 	for f, name := range flow.Functions() {
 		l, err := c.law(f, name)
 		if err != nil {
@@ -109,7 +112,7 @@ func newApp(c *Config) (*app, error) {
 	// The references of the other workflows are our choice: a lone request at full CPU, and Parallel's thresholds.
 	a.refLatency, a.refSuccesses = 13, 20
 	if c.Workflow == TcktApp {
-		a.rng, a.queued, a.refs, a.refLatency, a.refSuccesses = ticketRange, true, ticketRefs, 3.5, 110
+		a.refs, a.refLatency, a.refSuccesses = ticketRefs, 3.5, 110
 	}
 	if c.Decide == Hardware && a.rng.Concurrency {
 		a.rng.Concurrency, a.rng.Low.Concurrency = false, c.Concurrency
@@ -136,10 +139,18 @@ func (c *Config) law(number int, function string) (perfmodel.Law, error) {
 			return l.Law, nil
 		}
 	}
-	if c.Workflow == Generated {
+	switch {
+	case c.services():
+		return perfmodel.DrawService(c.Generated.Seed, number), nil
+	case c.Workflow == Generated:
 		return perfmodel.Draw(c.Generated.Seed, number), nil
 	}
 	return perfmodel.FaaSConf(function)
+}
+
+// services reports whether the workflow is a generated one of services.
+func (c *Config) services() bool {
+	return c.Workflow == Generated && len(c.Services) == 1 && c.Services[0]
 }
 
 // noLimit is a concurrency limit that no instance reaches: the machines are overloaded long before.

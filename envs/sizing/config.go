@@ -29,6 +29,10 @@ type Config struct {
 	// number for all, or one for each generated workflow among Workflows, in their order (not read where workflows is []).
 	// [] is 2.6.
 	Slack []float64 `yaml:"generated_slack,omitempty" json:"generated_slack,omitempty" range:"[1,1000]"`
+	// Services says which generated workflows are of services as TcktApp's: lighter, and each instance takes one request at
+	// a time while the others wait in place of being refused. One value for all, or one for each generated workflow among
+	// Workflows, in their order (not read where workflows is []). [] is false.
+	Services []bool `yaml:"generated_services,omitempty" json:"generated_services,omitempty"`
 	// Graph is the workflow if Workflow is own. Each of its functions needs a law: one of FaaSConf's, by its name, or one
 	// in Laws. QoS must then be given, too.
 	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
@@ -49,6 +50,49 @@ func TestDrawnLaws(t *testing.T) {
 	}
 	if holding < 100 || holding > 190 {
 		t.Errorf("%d of 1000 functions hold memory for requests, want about a seventh", holding)
+	}
+}
+
+// The laws of services are TcktApp's, but for the work, which covers that of all twelve.
+func TestDrawnServices(t *testing.T) {
+	entry := must.Get(perfmodel.FaaSConf("get-left-trip-tickets"))(t)
+	light := must.Get(perfmodel.FaaSConf("get-sold-tickets"))(t)
+	low, high := math.Inf(1), 0.0
+	for f := range 1000 {
+		l := perfmodel.DrawService(3, f)
+		low, high = min(low, l.Work), max(high, l.Work)
+		l.Work, l.Source = entry.Work, entry.Source
+		if l != entry {
+			t.Fatalf("service %d has %+v, want %+v", f, l, entry)
+		}
+	}
+	if low > 1.02*light.Work || low < 0.97*light.Work || high < 0.98*entry.Work || high > entry.Work {
+		t.Errorf("work from %v to %v, want about %v to %v", low, high, light.Work, entry.Work)
+	}
+}
+
+// A workflow of services keeps its windows under a generous configuration, in which requests wait and none fails, and misses
+// them under the leanest.
+func TestGeneratedServices(t *testing.T) {
+	r := newRig(t, poisson(2), func(c *Config) {
+		*c = DefaultCounted()
+		c.Workflow, c.Generated.Functions, c.Windows, c.Start, c.Services = Generated, 12, 8, 0, []bool{true}
+	})
+	kept := func(z Resources) (windows int) {
+		r.reset(1)
+		r.all(z)
+		for range r.cfg.Windows {
+			if r.step(); r.info("violated") == 0 && r.info("requests") > 0 {
+				windows++
+			}
+			if got := r.info("success"); z.Replicas > 1 && got != 1 {
+				t.Errorf("a share of %v of the requests is answered", got)
+			}
+		}
+		return windows
+	}
+	if rich, lean := kept(Resources{1000, 1024, 6, 1}), kept(Resources{250, 128, 1, 1}); rich < 7 || lean > 1 {
+		t.Errorf("threshold %g s: the rich configuration keeps %d of 8 windows, the lean one %d", r.QoS().Latency, rich, lean)
 	}
 }
 

@@ -50,7 +50,7 @@ func openAny(id string, c Config, w workload.Config) (envs.Env, error) {
 
 // each returns the configurations of the workflows that c lists side by side; c alone where it lists none. The first
 // generated workflow has the seed given, each further one the next; Sizes has their numbers of functions, Slack their
-// thresholds.
+// thresholds, Services which are of services.
 func (c Config) each() []Config {
 	if len(c.Workflows) == 0 {
 		return []Config{c}
@@ -68,6 +68,9 @@ func (c Config) each() []Config {
 			}
 			if len(c.Slack) > 1 {
 				out[i].Slack = c.Slack[generated : generated+1]
+			}
+			if len(c.Services) > 1 {
+				out[i].Services = c.Services[generated : generated+1]
 			}
 			generated++
 		}
@@ -103,6 +106,10 @@ func (c *Config) validateMany() error {
 	if n := len(c.Slack); n > 1 && n != generated {
 		return bounds.Errorf("generated_slack", "is %v, want one number, or one for each generated workflow of workflows, %d",
 			c.Slack, generated)
+	}
+	if n := len(c.Services); n > 1 && n != generated {
+		return bounds.Errorf("generated_services", "is %v, want one value, or one for each generated workflow of workflows, %d",
+			c.Services, generated)
 	}
 	for i, one := range c.each() {
 		if err := one.Validate(); err != nil {

@@ -178,6 +178,39 @@ func TestManySlack(t *testing.T) {
 	}
 }
 
+// generated_services says which generated workflows are of services: each alone, all, or none. Their functions are as TcktApp's.
+func TestManyServices(t *testing.T) {
+	queued := func(services ...bool) ([]bool, error) {
+		c := DefaultCounted()
+		described(&c)
+		c.Workflows, c.Windows, c.Services = []string{Generated, Parallel, Generated}, 2, services
+		e, err := OpenCounted(c, DefaultWorkload())
+		if err != nil {
+			return nil, err
+		}
+		var out []bool
+		for _, w := range e.(*Many).Workflows() {
+			a := w.app
+			out = append(out, a.queued)
+			if a.queued != (a.rng.High == ticketRange.High) {
+				t.Errorf("services %v: a workflow that queues, %v, has the range %+v", services, a.queued, a.rng)
+			}
+		}
+		return out, nil
+	}
+	for _, k := range []struct{ services, want []bool }{
+		{nil, []bool{false, false, false}}, {[]bool{true}, []bool{true, false, true}}, {[]bool{false, true}, []bool{false, false, true}},
+	} {
+		if got := must.Get(queued(k.services...))(t); !slices.Equal(got, k.want) {
+			t.Errorf("services %v: %v wait, want %v", k.services, got, k.want)
+		}
+	}
+	_, err := queued(true, false, true)
+	if err == nil || !strings.HasPrefix(err.Error(), "generated_services is [true false true], want one value, or one for each") {
+		t.Errorf("three for two workflows: %v", err)
+	}
+}
+
 // Generated workflows side by side have the seeds and the sizes that the list says, and where the price is meant for six
 // functions a workflow of n weighs it by 6/n.
 func TestManySizes(t *testing.T) {
