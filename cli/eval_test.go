@@ -1,14 +1,38 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/internal/must"
 )
+
+// The share of the work is told once every policy has played an episode: before, the dearest one would make it fall.
+func TestEvaluationProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs bytes.Buffer
+		show := (&call{errs: &errs}).episodes()
+		for _, p := range []eval.Progress{
+			{Done: 118, All: 140, Work: 0.85},
+			{Done: 122, All: 140, Work: 0.12, Left: 107 * time.Second, Known: true},
+			{Done: 140, All: 140, Work: 1, Known: true},
+		} {
+			time.Sleep(10 * time.Second) // of the bubble
+			show(p)
+		}
+		const want = "118 of 140 episodes  11.8 episodes/s  ETA after the first episode of every policy\n" +
+			"122 of 140 episodes  12 % of the work  6.1 episodes/s  ETA 1m47s\n"
+		if errs.String() != want {
+			t.Errorf("%swant\n%s", &errs, want)
+		}
+	})
+}
 
 // A sentence comes first, in the terminal and in eval.json. The same evaluation may be made again; one with other
 // settings is refused with what differs, unless it is forced or goes elsewhere.

@@ -77,12 +77,11 @@ func (c *call) episodes() func(eval.Progress) {
 			return
 		}
 		t.tell(p.Done == p.All, func(elapsed time.Duration) string {
-			left := "ETA after the first episode of every policy"
-			if p.Known {
-				left = "ETA " + p.Left.Round(time.Second).String()
+			work, left := "", "ETA after the first episode of every policy"
+			if p.Known { // before, the share would fall when the dearest policy's first episode ends
+				work, left = fmt.Sprintf("%.0f %% of the work  ", 100*p.Work), "ETA "+p.Left.Round(time.Second).String()
 			}
-			return fmt.Sprintf("%d of %d episodes  %.0f %% of the work  %.3g episodes/s  %s", p.Done, p.All, 100*p.Work,
-				float64(p.Done)/elapsed.Seconds(), left)
+			return fmt.Sprintf("%d of %d episodes  %s%.3g episodes/s  %s", p.Done, p.All, work, float64(p.Done)/elapsed.Seconds(), left)
 		})
 	}
 }
