@@ -208,15 +208,15 @@ type tunedLearner struct {
 	safely, bold bool
 }
 
-// replayed are AttMF's and MF's on libraries; their files have what a search in the simulator found.
-var replayed = []string{"agent.batch=64", "agent.noise=0.1"}
+// meanField are the batch and the noise of AttMF and MF on libraries. Their files have what a search in the simulator found.
+var meanField = []string{"agent.batch=64", "agent.noise=0.1"}
 
 var tunedLearners = []tunedLearner{
-	{config: "attmf", name: oursName, safely: true, bold: true, tuned: settings(0.9, 1e-4, 0.4, 1e-3, replayed...)},
+	{config: "attmf", name: oursName, safely: true, bold: true, tuned: settings(0.9, 1e-4, 0.4, 1e-3, meanField...)},
 	{config: "firm", decide: sizing.Hardware, name: firmName, saving: paperFirm, tuned: settings(0.95, 1e-3, 0.4, 1e-4)},
 	{config: "firm", decide: sizing.Hybrid, name: firmName + withLimit, tuned: settings(0.95, 1e-3, 0.4, 1e-3),
 		only: []string{sizing.Sequential, sizing.Parallel}},
-	{config: "mf", name: mfName, only: machineLearn, tuned: settings(0.9, 1e-4, 0.4, 1e-3, replayed...)},
+	{config: "mf", name: mfName, only: machineLearn, tuned: settings(0.9, 1e-4, 0.4, 1e-3, meanField...)},
 	{config: "maddpg", name: maddpgName, only: machineLearn, tuned: settings(0.5, 3e-4, 0.2, 1e-4)},
 	{config: "ddpg", name: ddpgName, only: machineLearn, tuned: settings(0.5, 1e-3, 0.4, 1e-4)},
 }
